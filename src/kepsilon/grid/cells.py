@@ -31,6 +31,8 @@ class Cell(JsonValue):
     """Which numeric quasis are k-quasis and which ε-quasis, where splits are compared; None elsewhere."""
     refused: str | None = None
     """Why there is no prediction."""
+    solved_for: tuple[str, ...] = field(default=(), compare=False)
+    """Limits that just hold at this ε or size of groups; empty where it was listed."""
     pareto: bool = field(default=False, compare=False)
     """No other cell is at least as good in distortion, risk and suppression, and better in one."""
 

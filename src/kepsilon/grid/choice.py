@@ -54,6 +54,26 @@ class Limits(JsonValue):
             max_total_suppression=policy.max_total_suppression,
         )
 
+    @property
+    def limit_risk(self) -> bool:
+        """Whether a limit is about what an attacker learns."""
+        return self.max_risk is not None or self.max_individual_risk is not None
+
+    @property
+    def ask_for_least_risk(self) -> bool:
+        """Whether the safest cell is wanted: error is limited and risk is not, so the least distorted would be the riskiest."""
+        return self.max_error is not None and not self.limit_risk
+
+    @property
+    def rising(self) -> Limits:
+        """The limits on figures that grow with ε, or shrink with larger groups: risk, and what is left out for confidence."""
+        return dataclasses.replace(self, max_error=None)
+
+    @property
+    def falling(self) -> Limits:
+        """The limit on a figure that falls with ε, or grows with larger groups: the error."""
+        return Limits(max_error=self.max_error)
+
     def stated(self) -> dict[str, float]:
         """The limits that are not None, by name."""
         return {name: limit for name in WORDS if (limit := getattr(self, name)) is not None}
@@ -69,7 +89,17 @@ class Limits(JsonValue):
     def miss(self, cell: Cell) -> float:
         """By what factor the cell exceeds the limit that it exceeds most; 1 or less if it is within all limits."""
         found = {name: _limited(cell, name).at_most for name in self.stated()}
-        return max((found[name] / limit if limit else found[name] * math.inf) for name, limit in self.stated().items())
+        return max(
+            (_over(found[name], limit) for name, limit in self.stated().items()),
+            default=0.0,
+        )
+
+
+def _over(figure: float, limit: float) -> float:
+    """A figure over its limit; a limit of 0 is kept by 0 alone."""
+    if limit:
+        return figure / limit
+    return math.inf if figure else 0.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -117,14 +147,25 @@ def choose(cells: Sequence[Cell], limits: Limits) -> Choice:
 
     Ties go to the smaller risk, then to the smaller suppression, then to the cell that is first in the grid.
     """
-    candidates = [cell for cell in cells if cell.prediction is not None and cell.prediction.distortion is not None]
+    candidates = [cell for cell in cells if is_ranked(cell)]
     if not limits.stated():
         return Choice(limits=limits, cell=None, why=None)
     allowed = [cell for cell in candidates if limits.allow(cell)]
     if allowed:
-        best = min(allowed, key=_rank)
+        best = min(allowed, key=lambda cell: rank(cell, limits))
         return Choice(limits=limits, cell=best, why=_what_binds(candidates, best, limits))
     return Choice(limits=limits, cell=None, why=_why_none(cells, candidates, limits))
+
+
+def is_ranked(cell: Cell) -> bool:
+    """Whether a cell can be compared with others: it is not refused, and its distortion is defined."""
+    return cell.prediction is not None and cell.prediction.distortion is not None
+
+
+def rank(cell: Cell, limits: Limits) -> tuple[float, float, float]:
+    """What cells within limits are compared by, the better the smaller: distortion first, or risk if that is wanted."""
+    distortion, risk, suppression = _rank(cell)
+    return (risk, distortion, suppression) if limits.ask_for_least_risk else (distortion, risk, suppression)
 
 
 def _rank(cell: Cell) -> tuple[float, float, float]:

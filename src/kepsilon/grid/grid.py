@@ -77,6 +77,8 @@ class Grid(JsonValue):
     warnings: tuple[Problem, ...] = ()
     """What is worth knowing of how the files were read, which types change, and which leaks the policy accepts; said once
     for all cells."""
+    n_looked_at: int | None = None
+    """How many cells were looked at, with those that only served to find where limits begin to hold; None where all are here."""
     inputs: tuple[Input, ...] = field(default=(), compare=False, repr=False)
     """What was read; none of it is ever overwritten."""
 
