@@ -83,7 +83,7 @@ def _crossing(low: float, at_low: float, high: float, at_high: float) -> float:
     if not (0 < at_low < math.inf and 0 < at_high < math.inf) or at_low >= at_high:
         return math.sqrt(low * high)
     share = math.log(at_low) / (math.log(at_low) - math.log(at_high))
-    return low * (high / low) ** min(max(share, 0.0), 1.0)
+    return float(low * (high / low) ** min(max(share, 0.0), 1.0))
 
 
 def smallest_group(sizes: IntArray, *, k: int, max_risk: float | None, max_individual_risk: float | None) -> int | None:

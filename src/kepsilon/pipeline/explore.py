@@ -93,10 +93,12 @@ def explore(
         first = [partition for name in policies for partition in partitions(name, fitting)]
         search.look_at_listed(first)
         if wanted.stated():
-            more = larger_ks(counted.n_staying) if listed is None else ()
+            # Where risk is not limited, the best cell would have the largest k, whatever is left of the data.
+            looks_closer = listed is None and wanted.limit_risk
+            more = larger_ks(counted.n_staying) if looks_closer else ()
             larger = [partition for name in policies for partition in partitions(name, more)] if more else []
             search.solve([*first, *larger])
-            if listed is None:
+            if looks_closer:
                 search.look_closer(partitions)
     cells = search.cells
     looked_at = [(cell.name, cell.prediction.kept_columns) for cell in cells if cell.prediction is not None]

@@ -13,8 +13,8 @@ from kepsilon.kanonymise.algorithms import KAnonymised
 from kepsilon.pipeline.settings import Setting
 from kepsilon.policy.policy import Policy
 from kepsilon.predict.losses import losses_of
-from kepsilon.predict.prediction import Losses
 from kepsilon.predict.predict import predict
+from kepsilon.predict.prediction import Losses
 from kepsilon.predict.whole_records import WholeLook, WholeTable
 from kepsilon.table.arrays import IntArray
 

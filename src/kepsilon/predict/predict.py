@@ -117,8 +117,8 @@ def predict(
 
     `partition` says how the classes came about, and `preview` holds their records. `beside` are other ε, at which only the
     linking risk is wanted. `look` holds whole records of this partition, `table` those of all partitions, and `loss` what this
-    partition loses, if they were looked at before. Without `all_attackers`, attackers who know kept columns too are left out, which takes less time; the
-    headline does not depend on them.
+    partition loses, if they were looked at before. Without `all_attackers`, attackers who know kept columns too are left
+    out, which takes less time; the headline does not depend on them.
     """
     asked = [policy.stated_epsilon] if epsilons is None else list(epsilons)
     confident = ConfidentK.asked_by(policy)
