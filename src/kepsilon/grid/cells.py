@@ -51,6 +51,12 @@ class Cell(JsonValue):
         return ", ".join(parts) or "no noise"
 
     @property
+    def short_setting(self) -> str:
+        """What is done to the ε-quasis, as short as a column of a table needs it."""
+        parts = [] if self.group is None else [f"mean {self.group}"]
+        return ", ".join([*parts, *([] if self.epsilon is None else [f"ε {written(self.epsilon)}"])])
+
+    @property
     def strongest(self) -> Attacker | None:
         """The attacker of the headline, who links most of those who need only the quasis; None for a refused cell."""
         if self.prediction is None:
@@ -97,5 +103,6 @@ class Cell(JsonValue):
             "suppressed_by_confidence_standard_error": 0.0 if by_confidence is None else by_confidence.standard_error,
             "suppression": left_out.together.total,
             "distortion": prediction.distortion,
+            "solved_for": [*self.solved_for],
             "pareto": self.pareto,
         }

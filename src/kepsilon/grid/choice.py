@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from kepsilon.errors import PolicyError, Problem, UnsatisfiableError
@@ -13,6 +13,7 @@ from kepsilon.evaluate.estimate import Estimate
 from kepsilon.grid.cells import Cell
 from kepsilon.json_values import JsonValue
 from kepsilon.policy.policy import Policy
+from kepsilon.predict.individual_risk import three_digits_from
 
 WORDS = {
     "max_risk": "linking risk",
@@ -110,6 +111,13 @@ class Choice:
     cell: Cell | None
     why: str | None
     """Which limit binds, or why no cell qualifies; None if no limit binds, or none was stated."""
+    ways: tuple[str, ...] = ()
+    """Where no cell qualifies: for each limit what it would have to be, all others kept, and the cell that it would allow."""
+
+    @property
+    def what_would_work(self) -> str:
+        """Limits that some cell would keep, in a sentence; empty where one limit more would not be enough."""
+        return f"What would work: {'; or '.join(self.ways)}." if self.ways else ""
 
     def required(self) -> Cell:
         """The chosen cell; raises an error that says why there is none."""
@@ -127,7 +135,7 @@ class Choice:
             Problem(
                 where="",
                 what=self.why or "no cell qualifies.",
-                fix="Explore other k, epsilon, groups to average or algorithms, or allow more.",
+                fix=self.what_would_work or "Explore other k, epsilon, groups to average or algorithms, or allow more.",
             )
         )
 
@@ -154,7 +162,12 @@ def choose(cells: Sequence[Cell], limits: Limits) -> Choice:
     if allowed:
         best = min(allowed, key=lambda cell: rank(cell, limits))
         return Choice(limits=limits, cell=best, why=_what_binds(candidates, best, limits))
-    return Choice(limits=limits, cell=None, why=_why_none(cells, candidates, limits))
+    return Choice(
+        limits=limits,
+        cell=None,
+        why=_why_none(cells, candidates, limits),
+        ways=tuple(_ways(candidates, limits)),
+    )
 
 
 def is_ranked(cell: Cell) -> bool:
@@ -211,6 +224,16 @@ def _why_none(cells: Sequence[Cell], candidates: Sequence[Cell], limits: Limits)
         f"every limit is kept by some cells, but no cell keeps all; {nearest.name} comes nearest "
         f"({_misses(nearest, limits.broken_by(nearest))})."
     )
+
+
+def _ways(candidates: Sequence[Cell], limits: Limits) -> Iterator[str]:
+    """For each limit the least that it would have to be for some cell to keep all limits, and that cell."""
+    for name in limits.stated():
+        others = dataclasses.replace(limits, **{name: None})
+        keeping = [cell for cell in candidates if others.allow(cell) and _limited(cell, name).at_most < math.inf]
+        if keeping:
+            least = min(keeping, key=lambda cell: (_limited(cell, name).at_most, _rank(cell)))
+            yield f"{name} = {three_digits_from(_limited(least, name).at_most):g} ({least.name})"
 
 
 def _limited(cell: Cell, limit: str) -> Estimate:

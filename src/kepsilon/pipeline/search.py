@@ -179,14 +179,16 @@ class Search:
             max_individual_risk=limits.max_individual_risk,
         )
         largest = int(partition.sizes.max())
+        if group is None:
+            return
         for _ in range(_MOST_GROUPS):
-            if group is None:
-                return
             cells = partition.at(self._averages(group))
-            self._keep(cells, solved_for=limits.rising)
             miss = min(_miss(cell, limits.rising) for cell in cells)
-            # Persons, or whoever works out kept columns, may link more than one record of each group.
-            group = None if miss <= 1 or group >= largest else min(math.ceil(group * min(miss, 4.0)), largest)
+            if miss <= 1 or group >= largest:
+                break
+            # Where there are persons, or kept columns to work out, more than one record of each group may be linked.
+            group = min(math.ceil(group * min(miss, 4.0)), largest)
+        self._keep(cells, solved_for=limits.rising)
 
     def _solve_largest_group(self, partition: Partition) -> None:
         """Keeps the cell with the largest groups within the limit on error, by doubling and halving."""
