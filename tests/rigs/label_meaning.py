@@ -8,7 +8,7 @@ import io
 import math
 import re
 from collections.abc import Iterator, Mapping
-from datetime import UTC, date, datetime
+from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any
@@ -46,6 +46,8 @@ def as_text(value: Any) -> str | None:
         return value.isoformat(" ")
     if isinstance(value, float):
         return repr(value).removesuffix(".0")
+    if isinstance(value, timedelta):
+        return str(value // timedelta(seconds=1))  # columns of durations count seconds
     return value.isoformat() if isinstance(value, date) else str(value)
 
 
@@ -109,7 +111,7 @@ WRITTEN_NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]{1,3
 def number_of(value: Any) -> Fraction | None:
     """A value or a text as an exact number; a double stands for the shortest decimal that gives it.
 
-    docs/policy.md says what a number is; Python takes more texts for numbers, such as 1_000 and digits of other scripts.
+    docs/reference/policy.md says what a number is; Python takes more texts for numbers, such as 1_000 and digits of other scripts.
     An exponent of many digits is text, because the number would fill the memory.
     """
     text = str(value).strip()
