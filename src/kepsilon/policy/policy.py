@@ -211,11 +211,7 @@ class Policy(Specification):
     @property
     def sensitive(self) -> tuple[str, ...]:
         """Kept columns whose values a person would not want known."""
-        return tuple(
-            name
-            for name, attribute in self.attributes.items()
-            if isinstance(attribute, Kept) and attribute.role == "sensitive"
-        )
+        return tuple(name for name in self.kept if self.attributes[name].role == "sensitive")
 
     @property
     def diverse(self) -> tuple[str, ...]:
