@@ -25,6 +25,7 @@ from kepsilon.auditing.nearest_links import (
     n_with_own_value,
     nearest_links,
 )
+from kepsilon.auditing.one_attribute import OrderedClass, can_be_ordered
 from kepsilon.auditing.person_figures import reidentification_of_persons
 from kepsilon.auditing.stated_laws import why_not_judged
 from kepsilon.evaluate.linking.reidentification import ChanceOfFinding, Reidentification
@@ -304,6 +305,11 @@ def attack_among(
     `originals` are rows of the input, and `place[i]` is where the own original of record i stands among them.
     """
     values, ranges = case.noise.values[originals], case.noise.ranges[c]
+    if len(ranges) == 1:
+        slack = binary_error_of_distances(published, values, ranges)
+        if can_be_ordered(values[:, 0], published[:, 0], float(ranges[0]), slack):
+            _attack_ordered(sums, values[:, 0], published[:, 0], place, float(ranges[0]), slack, epsilon=case.epsilon)
+            return
     at_once = max(1, (1 << 22) // len(originals))
     for start in range(0, len(place), at_once):
         part = slice(start, start + at_once)
@@ -314,6 +320,25 @@ def attack_among(
             nearest = INDISTINCT * slack * ranges[0]
             alike = n_with_own_value(values[:, 0], place[part], nearest=nearest)
             _add_undecided(sums, distances, place[part], slack=slack, n_alike=alike)
+
+
+def _attack_ordered(
+    sums: AttackSums,
+    values: FloatArray,
+    published: FloatArray,
+    own: IntArray,
+    reach: float,
+    slack: FloatArray,
+    *,
+    epsilon: float,
+) -> None:
+    """Adds up the attacks on single records of a class with one ε-quasi, whose values distances tell apart."""
+    ordered = OrderedClass.of(values)
+    fair, paper = ordered.links(published, own, reach=reach, slack=slack)
+    sums.n_attacked += len(own)
+    sums.nearest += float(fair.sum())
+    sums.paper_ties += float(paper.sum())
+    _count_probable(sums, ordered.posteriors(published, own, reach=reach, epsilon=epsilon))
 
 
 def _is_complete(published: FloatArray, values: FloatArray, ranges: FloatArray) -> bool:
