@@ -7,13 +7,13 @@ posteriors of its records.
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from kepsilon.auditing.case import AuditCase
 from kepsilon.auditing.classes import ReconstructedClasses
+from kepsilon.auditing.expected_links import expected_links, largest_expected_share
 from kepsilon.auditing.few_records import check_links
 from kepsilon.auditing.findings import AttackFigures, LinksInDoubt, StrongestAttack, counted
 from kepsilon.auditing.group_figures import attack_groups
@@ -136,7 +136,7 @@ def _headline_without_attack(case: AuditCase, expected: float | None) -> str:
         )
     return (
         "No linkage, so no attack was scored; if the noise is as claimed, an attacker of single records would link at "
-        f"most {_largest_expected_share(case):.2%} on average (1/k = {1 / case.policy.k:.2%})."
+        f"most {largest_expected_share(case):.2%} on average (1/k = {1 / case.policy.k:.2%})."
     )
 
 
@@ -234,27 +234,6 @@ def _expected_share(case: AuditCase) -> float | None:
         return None
     links, _ = expected_links(case)
     return links / int(case.classes.n_originals.sum())
-
-
-def expected_links(case: AuditCase) -> tuple[float, float]:
-    """Expected links of a nearest-neighbour attacker on the first ε-quasi: a tie of t worth 1/t, and worth 1 (the paper)."""
-    links = paper = 0.0
-    for c, _, originals in case.classes.members():
-        values, counts = np.unique(np.nan_to_num(case.noise.values[originals, 0]), return_counts=True)
-        gaps = np.diff(values)
-        reach = case.noise.ranges[c, 0]
-        within = -np.expm1(-case.epsilon * gaps / (2 * reach)) if reach > 0 else np.zeros(len(gaps))
-        stays = (np.append(within, 1.0) + np.append(1.0, within)) / 2
-        links += float(stays.sum())
-        paper += float((stays * counts).sum())
-    return links, paper
-
-
-def _largest_expected_share(case: AuditCase) -> float:
-    """Bound on the expected links per record of an attacker of single records: Σ_{j≤d} (ε/2)^j/j! links per class."""
-    d = len(case.policy.epsilon_quasis)
-    per_class = math.fsum((case.epsilon / 2) ** j / math.factorial(j) for j in range(d + 1))
-    return min(1.0, per_class * case.classes.n_classes / case.released.n_records)
 
 
 def _attack(case: AuditCase, linkage: Linkage) -> AttackSums:

@@ -232,7 +232,9 @@ def outlook_of_batch(
         low=ranges.low,
         high=ranges.high,
         clipped=ranges.clipped,
-        outliers={} if mechanism.exponential is None else outliers_of(ranges, policy, counts=counts, persons=persons, counted=counted),
+        outliers={}
+        if mechanism.exponential is None
+        else outliers_of(ranges, policy, counts=counts, persons=persons, counted=counted),
         expected=tuple(expectations.at_each(settings)),
         errors_of_constant=of_constant,
         n_persons=None if members is None else members.n_persons,
