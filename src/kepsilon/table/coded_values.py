@@ -63,7 +63,7 @@ def _coded_by_counting(values: FloatArray, precision: Fraction) -> CodedValues |
         return None
     span = int(high - low) + 1
     counts = np.zeros(span, dtype=np.int64)
-    places = np.empty(len(values), dtype=np.int32 if span < 1 << 31 else np.int64)
+    places: IntArray = np.empty(len(values), dtype=np.int32 if span < 1 << 31 else np.int64)
     part_size = max(_PART, span)  # each part adds to the counts of all multiples
     for first in range(0, len(values), part_size):
         part = slice(first, first + part_size)
