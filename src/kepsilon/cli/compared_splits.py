@@ -23,9 +23,7 @@ PROPOSED = (
 )
 
 
-def show_splits(
-    grid: kepsilon.Grid, choice: kepsilon.Choice, next_command: NextCommand, output: Path | None
-) -> None:
+def show_splits(grid: kepsilon.Grid, choice: kepsilon.Choice, next_command: NextCommand, output: Path | None) -> None:
     """Prints the answer, the table of splits, refusals, and what was chosen."""
     for line in grid.in_words(choice):
         show_wrapped(line)

@@ -37,7 +37,9 @@ def show_grid(
     cells += [own for own in (grid.current, choice.cell) if own is not None and own not in cells]
     if not show_all:
         cells.sort(key=_by_distortion)
-    click.echo("\nEvery cell:" if show_all else "\nThe front, which no other cell beats in distortion, linking and left out:")
+    click.echo(
+        "\nEvery cell:" if show_all else "\nThe front, which no other cell beats in distortion, linking and left out:"
+    )
     show_fitted(NAMES, [_row(grid, choice, cell) for cell in cells], least_needed=LEAST_NEEDED)
     click.echo()
     for line in _notes(grid, choice, cells, show_all=show_all):
@@ -88,7 +90,11 @@ def _notes(
         cell.prediction.linking_risk.headline.attacker for cell in cells if cell.prediction is not None
     )
     for attacker in attackers:
-        yield f"Linked: share of the records, by {attacker}." if len(attackers) == 1 else f"Linked by {attacker}, in some cells."
+        yield (
+            f"Linked: share of the records, by {attacker}."
+            if len(attackers) == 1
+            else f"Linked by {attacker}, in some cells."
+        )
     yield grid.about_single_risk
     if grid.about_smaller_k:
         yield grid.about_smaller_k

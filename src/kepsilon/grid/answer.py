@@ -51,7 +51,9 @@ def no_choice(choice: Choice) -> str:
 def policys_own(limits: Limits, policy: Policy) -> str:
     """The limits that are those of the policy itself, in words; empty where none is."""
     names = ("max_risk", "max_individual_risk", "max_total_suppression")
-    own = [name for name in names if getattr(limits, name) is not None and getattr(limits, name) == getattr(policy, name)]
+    own = [
+        name for name in names if getattr(limits, name) is not None and getattr(limits, name) == getattr(policy, name)
+    ]
     return " and ".join(f"{name} = {getattr(policy, name):g}" for name in own)
 
 
@@ -84,7 +86,9 @@ def lost_in_words(found: Prediction) -> Iterator[str]:
 def _other_promise(cell: Cell) -> str:
     """What is promised otherwise than by the policy as it is."""
     if cell.group is None:
-        return "Noise takes the place of your policy's averages: values are hidden by ε, and no longer shared by a group."
+        return (
+            "Noise takes the place of your policy's averages: values are hidden by ε, and no longer shared by a group."
+        )
     return (
         "Averages take the place of your policy's noise: every value is shared by a group, and hidden from nobody who knows the "
         "rest of the group."
