@@ -364,6 +364,11 @@ class Prediction(JsonValue):
                 object.__setattr__(self, name, FrozenMapping(own))
 
     @property
+    def refused_useless(self) -> tuple[str, ...]:
+        """Attributes that would be useless and that the policy does not accept: such a release is refused."""
+        return tuple(name for name, own in self.verdicts.items() if own.is_refused)
+
+    @property
     def risk_in_words(self) -> str:
         """Who links how many records, of those who need to know nothing but the quasis."""
         return risk_in_words(self.attackers)
