@@ -348,17 +348,9 @@ class Prediction(JsonValue):
 
     def __post_init__(self) -> None:
         for name in (
-            "verdicts",
-            "levels",
-            "error",
-            "survives",
-            "kept_columns",
-            "homogeneity",
-            "clipped",
-            "constant_classes",
-            "small_noise",
-            "outliers",
-        ):
+            "verdicts", "levels", "error", "survives", "kept_columns", "homogeneity", "clipped", "constant_classes",
+            "small_noise", "outliers",
+        ):  # fmt: skip
             own = getattr(self, name)
             if own is not None:
                 object.__setattr__(self, name, FrozenMapping(own))
