@@ -48,10 +48,10 @@ class Limits(JsonValue):
 
     def with_those_of(self, policy: Policy) -> Limits:
         """These limits and those that the policy states itself; of two on one figure, the stricter."""
-        both = [own for own in (self.max_individual_risk, policy.max_individual_risk) if own is not None]
         return dataclasses.replace(
             self,
-            max_individual_risk=min(both, default=None),
+            max_risk=_stricter(self.max_risk, policy.max_risk),
+            max_individual_risk=_stricter(self.max_individual_risk, policy.max_individual_risk),
             max_total_suppression=policy.max_total_suppression,
         )
 
@@ -150,8 +150,13 @@ class Choice:
         return [chosen, *([self.why] if self.why else [])]
 
 
+def _stricter(*limits: float | None) -> float | None:
+    """The smallest of the limits that are stated; None where none is."""
+    return min((own for own in limits if own is not None), default=None)
+
+
 def choose(cells: Sequence[Cell], limits: Limits) -> Choice:
-    """The least distorted cell within the limits.
+    """The least distorted cell within the limits, of those that leave no attribute useless, unless the policy accepts it.
 
     Ties go to the smaller risk, then to the smaller suppression, then to the cell that is first in the grid.
     """
@@ -171,8 +176,9 @@ def choose(cells: Sequence[Cell], limits: Limits) -> Choice:
 
 
 def is_ranked(cell: Cell) -> bool:
-    """Whether a cell can be compared with others: it is not refused, and its distortion is defined."""
-    return cell.prediction is not None and cell.prediction.distortion is not None
+    """Whether a cell can be compared with others: it is not refused, and no attribute is useless that must not be."""
+    prediction = cell.prediction
+    return prediction is not None and prediction.distortion is not None and not prediction.refused_useless
 
 
 def rank(cell: Cell, limits: Limits) -> tuple[float, float, float]:
@@ -206,6 +212,12 @@ def _why_none(cells: Sequence[Cell], candidates: Sequence[Cell], limits: Limits)
         refused = [cell for cell in cells if cell.refused]
         if refused:
             return f"no cell of the grid can be met; the first: {refused[0].name}: {refused[0].refused}"
+        useless = {name for cell in cells if cell.prediction for name in cell.prediction.refused_useless}
+        if useless:
+            return (
+                f"every cell of the grid leaves an attribute useless, one of {', '.join(sorted(useless))}, and the policy "
+                "does not accept that (accept_useless)."
+            )
         return (
             "no cell of the grid has a defined distortion: an epsilon-quasi is changed, but its values have no range."
         )
