@@ -16,10 +16,10 @@ PARTS = {
         "estimate_needs", "spark_engine",
     ],
     "What comes back": [
-        "Prediction", "Grid", "Choice", "Release", "Written", "Manifest", "Record", "Audit", "AuditFinding", "Needs", "Estimate",
+        "Prediction", "Grid", "Cell", "Choice", "Release", "Written", "Manifest", "Record", "Audit", "AuditFinding", "Needs", "Estimate",
         "Attacker",
     ],
-    "What is wanted": ["Policy", "Limits", "json_schema", "write_policy", "write_new_policy"],
+    "What is wanted": ["Policy", "Limits", "json_schema", "write_policy", "write_new_policy", "policy_difference"],
     "Before any work is done": [
         "check_outputs", "earlier_draw", "check_grid_output", "check_new_policy", "Input", "inputs_of", "refuse_input",
     ],

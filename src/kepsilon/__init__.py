@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     )
     from kepsilon.evaluate.estimate import Estimate
     from kepsilon.evaluate.linking.attackers import Attacker
+    from kepsilon.grid.cells import Cell
     from kepsilon.grid.choice import Choice, Limits
     from kepsilon.grid.grid import Grid, check_grid_output
     from kepsilon.pipeline.anonymise import anonymise
@@ -39,7 +40,7 @@ if TYPE_CHECKING:
     from kepsilon.pipeline.explore import explore
     from kepsilon.pipeline.needs import estimate_needs
     from kepsilon.policy.policy import Policy, json_schema
-    from kepsilon.policy.rewriting import check_new_policy, write_new_policy, write_policy
+    from kepsilon.policy.rewriting import check_new_policy, policy_difference, write_new_policy, write_policy
     from kepsilon.predict.prediction import Prediction
     from kepsilon.propose.policy_text import propose_policy
     from kepsilon.publish.earlier_draws import earlier_draw
@@ -63,6 +64,7 @@ _HOMES = {
     "UnexpectedError": "kepsilon.errors",
     "UnsatisfiableError": "kepsilon.errors",
     "Attacker": "kepsilon.evaluate.linking.attackers",
+    "Cell": "kepsilon.grid.cells",
     "Choice": "kepsilon.grid.choice",
     "Grid": "kepsilon.grid.grid",
     "Limits": "kepsilon.grid.choice",
@@ -85,6 +87,7 @@ _HOMES = {
     "audit": "kepsilon.auditing.audit",
     "check": "kepsilon.pipeline.check",
     "check_new_policy": "kepsilon.policy.rewriting",
+    "policy_difference": "kepsilon.policy.rewriting",
     "write_policy": "kepsilon.policy.rewriting",
     "write_new_policy": "kepsilon.policy.rewriting",
     "Input": "kepsilon.publish.inputs",
@@ -107,6 +110,7 @@ __all__ = [
     "Attacker",
     "Audit",
     "AuditFinding",
+    "Cell",
     "Choice",
     "DataError",
     "EarlierDrawWarning",
@@ -143,6 +147,7 @@ __all__ = [
     "made_up_patients",
     "manifest",
     "offending_values",
+    "policy_difference",
     "propose_policy",
     "refuse_input",
     "reproduce_paper",

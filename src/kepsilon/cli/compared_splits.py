@@ -9,35 +9,28 @@ from pathlib import Path
 import click
 
 import kepsilon
-from kepsilon.cli.screen import estimate, percent, show_table, show_wrapped
+from kepsilon.cli.fitted_table import show_fitted
+from kepsilon.cli.next_command import NextCommand
+from kepsilon.cli.screen import show_wrapped
+from kepsilon.rounding import percent
 
-HEADERS = (
-    "",
-    "k-quasis",
-    "ε-quasis",
-    "loss",
-    "error",
-    "error of range",
-    "linking",
-    "by",
-    "largest single risk",
-    "left out",
-    "distortion",
-    "front",
-    "breaks",
-)
+HEADERS = ("", "k-quasis", "ε-quasis", "loss", "error", "linked", "by", "single", "left out", "distortion")
+LEAST_NEEDED = ("left out", "by", "error", "loss", "single")
+"""Columns that a narrow screen goes without, the least needed first."""
 PROPOSED = (
     "An attribute in its other role has settings as init would propose them, made from the data for this comparison. Edit them "
     "before you use such a split: what is published must not come from the data."
 )
 
 
-def show_splits(grid: kepsilon.Grid, choice: kepsilon.Choice, output: Path | None) -> None:
+def show_splits(grid: kepsilon.Grid, choice: kepsilon.Choice, next_command: NextCommand, output: Path | None) -> None:
     """Prints the answer, the table of splits, refusals, and what was chosen."""
-    for line in grid.answer:
+    for line in grid.in_words(choice):
         show_wrapped(line)
+    if choice.cell is not None:
+        next_command.show(grid, choice.cell)
     click.echo()
-    show_table(list(HEADERS), list(_rows(grid, choice)))
+    show_fitted(HEADERS, list(_rows(grid, choice)), least_needed=LEAST_NEEDED)
     click.echo()
     first = grid.cells[0]
     show_wrapped(f"All splits: {first.algorithm}, k = {first.k}{_drawn(grid)}.")
@@ -51,8 +44,8 @@ def show_splits(grid: kepsilon.Grid, choice: kepsilon.Choice, output: Path | Non
     for name, attacker in attackers.items():
         show_wrapped(f"Linking by “{name}” is by {attacker.in_words}.")
     show_wrapped(grid.about_single_risk)
-    for line in choice.in_words():
-        show_wrapped(line)
+    if any(cell.prediction is not None and not choice.limits.allow(cell) for cell in grid.cells):
+        show_wrapped("× is outside the limits.")
     if not choice.limits.stated():
         show_wrapped("No limit was stated, so nothing is chosen: try --max-risk 0.05 --max-suppression 0.05.")
     show_wrapped(PROPOSED)
@@ -78,19 +71,17 @@ def _rows(grid: kepsilon.Grid, choice: kepsilon.Choice) -> Iterator[list[str]]:
         if found is None:
             yield [mark, *roles, "refused"]
             continue
-        errors = [own.range_relative for own in found.error.values()]
-        known = [own for own in errors if own is not None]
+        if not choice.limits.allow(cell):
+            mark += " ×"
+        left_out = found.suppression.total
         yield [
             mark,
             *roles,
             f"{found.loss.ncp.overall:.3f}" if found.loss.ncp.by_attribute else "",
-            percent(found.largest_error) if errors else "",
-            "" if not errors else percent(sum(known) / len(known) if len(known) == len(errors) else None),
-            estimate(found.linking_risk.headline.risk),
+            percent(found.largest_error) if found.error else "",
+            percent(found.linking_risk.headline.risk.total),
             "" if cell.strongest is None else cell.strongest.name,
             percent(found.linking_risk.largest_possible_by_matching),
-            estimate(found.suppression),
+            percent(left_out) if left_out else "",
             "undefined" if found.distortion is None else f"{found.distortion:.3f}",
-            "*" if cell.pareto else "",
-            ", ".join(sorted(choice.limits.broken_by(cell))),
         ]

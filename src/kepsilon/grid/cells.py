@@ -31,6 +31,8 @@ class Cell(JsonValue):
     """Which numeric quasis are k-quasis and which ε-quasis, where splits are compared; None elsewhere."""
     refused: str | None = None
     """Why there is no prediction."""
+    solved_for: tuple[str, ...] = field(default=(), compare=False)
+    """Limits that just hold at this ε or size of groups; empty where it was listed."""
     pareto: bool = field(default=False, compare=False)
     """No other cell is at least as good in distortion, risk and suppression, and better in one."""
 
@@ -47,6 +49,12 @@ class Cell(JsonValue):
         if self.epsilon is not None:
             parts.append(f"ε = {written(self.epsilon)}")
         return ", ".join(parts) or "no noise"
+
+    @property
+    def short_setting(self) -> str:
+        """What is done to the ε-quasis, as short as a column of a table needs it."""
+        parts = [] if self.group is None else [f"mean {self.group}"]
+        return ", ".join([*parts, *([] if self.epsilon is None else [f"ε {written(self.epsilon)}"])])
 
     @property
     def strongest(self) -> Attacker | None:
@@ -95,5 +103,6 @@ class Cell(JsonValue):
             "suppressed_by_confidence_standard_error": 0.0 if by_confidence is None else by_confidence.standard_error,
             "suppression": left_out.together.total,
             "distortion": prediction.distortion,
+            "solved_for": [*self.solved_for],
             "pareto": self.pareto,
         }

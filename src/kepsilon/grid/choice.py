@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from kepsilon.errors import PolicyError, Problem, UnsatisfiableError
@@ -13,6 +13,7 @@ from kepsilon.evaluate.estimate import Estimate
 from kepsilon.grid.cells import Cell
 from kepsilon.json_values import JsonValue
 from kepsilon.policy.policy import Policy
+from kepsilon.predict.individual_risk import three_digits_from
 
 WORDS = {
     "max_risk": "linking risk",
@@ -54,6 +55,26 @@ class Limits(JsonValue):
             max_total_suppression=policy.max_total_suppression,
         )
 
+    @property
+    def limit_risk(self) -> bool:
+        """Whether a limit is about what an attacker learns."""
+        return self.max_risk is not None or self.max_individual_risk is not None
+
+    @property
+    def ask_for_least_risk(self) -> bool:
+        """Whether the safest cell is wanted: error is limited and risk is not, so the least distorted would be the riskiest."""
+        return self.max_error is not None and not self.limit_risk
+
+    @property
+    def rising(self) -> Limits:
+        """The limits on figures that grow with ε, or shrink with larger groups: risk, and what is left out for confidence."""
+        return dataclasses.replace(self, max_error=None)
+
+    @property
+    def falling(self) -> Limits:
+        """The limit on a figure that falls with ε, or grows with larger groups: the error."""
+        return Limits(max_error=self.max_error)
+
     def stated(self) -> dict[str, float]:
         """The limits that are not None, by name."""
         return {name: limit for name in WORDS if (limit := getattr(self, name)) is not None}
@@ -69,7 +90,17 @@ class Limits(JsonValue):
     def miss(self, cell: Cell) -> float:
         """By what factor the cell exceeds the limit that it exceeds most; 1 or less if it is within all limits."""
         found = {name: _limited(cell, name).at_most for name in self.stated()}
-        return max((found[name] / limit if limit else found[name] * math.inf) for name, limit in self.stated().items())
+        return max(
+            (_over(found[name], limit) for name, limit in self.stated().items()),
+            default=0.0,
+        )
+
+
+def _over(figure: float, limit: float) -> float:
+    """A figure over its limit; a limit of 0 is kept by 0 alone."""
+    if limit:
+        return figure / limit
+    return math.inf if figure else 0.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,6 +111,13 @@ class Choice:
     cell: Cell | None
     why: str | None
     """Which limit binds, or why no cell qualifies; None if no limit binds, or none was stated."""
+    ways: tuple[str, ...] = ()
+    """Where no cell qualifies: for each limit what it would have to be, all others kept, and the cell that it would allow."""
+
+    @property
+    def what_would_work(self) -> str:
+        """Limits that some cell would keep, in a sentence; empty where one limit more would not be enough."""
+        return f"What would work: {'; or '.join(self.ways)}." if self.ways else ""
 
     def required(self) -> Cell:
         """The chosen cell; raises an error that says why there is none."""
@@ -97,7 +135,7 @@ class Choice:
             Problem(
                 where="",
                 what=self.why or "no cell qualifies.",
-                fix="Explore other k, epsilon, groups to average or algorithms, or allow more.",
+                fix=self.what_would_work or "Explore other k, epsilon, groups to average or algorithms, or allow more.",
             )
         )
 
@@ -122,20 +160,31 @@ def choose(cells: Sequence[Cell], limits: Limits) -> Choice:
 
     Ties go to the smaller risk, then to the smaller suppression, then to the cell that is first in the grid.
     """
-    candidates = [
-        cell
-        for cell in cells
-        if cell.prediction is not None
-        and cell.prediction.distortion is not None
-        and not cell.prediction.refused_useless
-    ]
+    candidates = [cell for cell in cells if is_ranked(cell)]
     if not limits.stated():
         return Choice(limits=limits, cell=None, why=None)
     allowed = [cell for cell in candidates if limits.allow(cell)]
     if allowed:
-        best = min(allowed, key=_rank)
+        best = min(allowed, key=lambda cell: rank(cell, limits))
         return Choice(limits=limits, cell=best, why=_what_binds(candidates, best, limits))
-    return Choice(limits=limits, cell=None, why=_why_none(cells, candidates, limits))
+    return Choice(
+        limits=limits,
+        cell=None,
+        why=_why_none(cells, candidates, limits),
+        ways=tuple(_ways(candidates, limits)),
+    )
+
+
+def is_ranked(cell: Cell) -> bool:
+    """Whether a cell can be compared with others: it is not refused, and no attribute is useless that must not be."""
+    prediction = cell.prediction
+    return prediction is not None and prediction.distortion is not None and not prediction.refused_useless
+
+
+def rank(cell: Cell, limits: Limits) -> tuple[float, float, float]:
+    """What cells within limits are compared by, the better the smaller: distortion first, or risk if that is wanted."""
+    distortion, risk, suppression = _rank(cell)
+    return (risk, distortion, suppression) if limits.ask_for_least_risk else (distortion, risk, suppression)
 
 
 def _rank(cell: Cell) -> tuple[float, float, float]:
@@ -187,6 +236,16 @@ def _why_none(cells: Sequence[Cell], candidates: Sequence[Cell], limits: Limits)
         f"every limit is kept by some cells, but no cell keeps all; {nearest.name} comes nearest "
         f"({_misses(nearest, limits.broken_by(nearest))})."
     )
+
+
+def _ways(candidates: Sequence[Cell], limits: Limits) -> Iterator[str]:
+    """For each limit the least that it would have to be for some cell to keep all limits, and that cell."""
+    for name in limits.stated():
+        others = dataclasses.replace(limits, **{name: None})
+        keeping = [cell for cell in candidates if others.allow(cell) and _limited(cell, name).at_most < math.inf]
+        if keeping:
+            least = min(keeping, key=lambda cell: (_limited(cell, name).at_most, _rank(cell)))
+            yield f"{name} = {three_digits_from(_limited(least, name).at_most):g} ({least.name})"
 
 
 def _limited(cell: Cell, limit: str) -> Estimate:

@@ -18,6 +18,7 @@ import numpy as np
 
 from kepsilon.errors import EngineError, Problem, guarded
 from kepsilon.files.atomic import Staging
+from kepsilon.grid.answer import answer_in_words
 from kepsilon.grid.best_split import answer
 from kepsilon.grid.cells import Cell
 from kepsilon.grid.choice import Choice, Limits, choose
@@ -77,6 +78,8 @@ class Grid(JsonValue):
     warnings: tuple[Problem, ...] = ()
     """What is worth knowing of how the files were read, which types change, and which leaks the policy accepts; said once
     for all cells."""
+    n_looked_at: int | None = None
+    """How many cells were looked at, with those that only served to find where limits begin to hold; None where all are here."""
     inputs: tuple[Input, ...] = field(default=(), compare=False, repr=False)
     """What was read; none of it is ever overwritten."""
 
@@ -141,6 +144,30 @@ class Grid(JsonValue):
         return any(cell.split is not None for cell in self.cells)
 
     @property
+    def current(self) -> Cell | None:
+        """The cell of the policy as it is; None where it was not explored."""
+        own = self.policy
+        group = None if own.averages is None else own.averages.group
+        epsilon = own.epsilon if own.draws_noise else None
+        wanted = (own.algorithm, own.k, epsilon, group)
+        for cell in self.cells:
+            is_own = (cell.algorithm, cell.k, cell.epsilon, cell.group) == wanted
+            if cell.split.is_own if cell.split is not None else is_own:
+                return cell
+        return None
+
+    @property
+    def cells_looked_at(self) -> int:
+        """How many cells were looked at, with those that are not here because they only served to find others."""
+        return len(self.cells) if self.n_looked_at is None else self.n_looked_at
+
+    def in_words(self, choice: Choice) -> list[str]:
+        """The answer, the most important sentence first: what was chosen, what it costs, and what rules out a better one."""
+        if self.compares_splits:
+            return [*self.answer, *choice.in_words()]
+        return [*answer_in_words(choice, self.policy, current=self.current)]
+
+    @property
     def answer(self) -> list[str]:
         """Sentences that say which split is better than the policy's own one; none where no splits are compared."""
         return answer(self.cells) if self.compares_splits else []
@@ -192,9 +219,9 @@ class Grid(JsonValue):
     def to_json(self, choice: Choice | None = None) -> Json:
         """All cells, the policy, and what was chosen by which limits."""
         choice = choice or self.choose()
-        cells = []
+        cells, current = [], self.current
         for cell in self.cells:
-            found = cell.to_json()
+            found = {**cell.to_json(), "current": cell is current}
             if cell.prediction is not None:
                 found["within_limits"] = choice.limits.allow(cell)
             cells.append(found)
@@ -212,7 +239,9 @@ class Grid(JsonValue):
             "limits": choice.limits.to_json(),
             "chosen": None if choice.cell is None else self.cells.index(choice.cell),
             "why": choice.why,
-            **({"answer": self.answer} if self.compares_splits else {}),
+            "current": None if current is None else self.cells.index(current),
+            "answer": self.answer if self.compares_splits else self.in_words(choice),
+            "cells_looked_at": self.cells_looked_at,
             "cells": cells,
             "seconds": dict(self.seconds),
         }

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import difflib
 import os
 import re
 from collections.abc import Mapping
@@ -29,6 +30,19 @@ def write_policy(source: Path, target: Path, changes: Mapping[str, Any]) -> None
     `changes["attributes"]`, if there is one, gives all settings of attributes that are replaced: they were proposed from the
     data, which the comments say. Paths of hierarchy files are rewritten where needed, so that they still lead to the same files.
     """
+    write_new_policy(target, "".join(_rewritten(source, target, changes)))
+
+
+@guarded
+def policy_difference(source: Path, changes: Mapping[str, Any]) -> list[str]:
+    """The lines of a policy file that `write_policy` would change, each after "- " as it is or "+ " as it would be."""
+    before = source.read_text(encoding="utf-8-sig").splitlines()
+    _, after = _rewritten(source, source, changes)
+    return [line for line in difflib.ndiff(before, after.splitlines()) if line.startswith(("- ", "+ "))]
+
+
+def _rewritten(source: Path, target: Path, changes: Mapping[str, Any]) -> tuple[str, str]:
+    """A comment that says what changed, and the text of the policy that is written to `target`, if it is a policy."""
     import tomlkit
 
     text = source.read_text(encoding="utf-8-sig")
@@ -58,9 +72,9 @@ def write_policy(source: Path, target: Path, changes: Mapping[str, Any]) -> None
     chosen = ", ".join([*stated, *(f"attributes.{name}" for name in attributes)])
     head = f"# {shown_name(chosen)}: chosen by kepsilon explore.{gone} Other comments are those of {source.name}.\n"
     head += EDIT_SWITCHED if attributes else ""
-    text = head + tomlkit.dumps(document)
-    Policy.from_dict(tomlkit.parse(text).unwrap(), folder=target.parent)
-    write_new_policy(target, text)
+    body = tomlkit.dumps(document)
+    Policy.from_dict(tomlkit.parse(head + body).unwrap(), folder=target.parent)
+    return head, body
 
 
 @guarded

@@ -132,6 +132,14 @@ def three_digits_up_to(value: float) -> int:
     return number
 
 
+def three_digits_from(value: float) -> float:
+    """The smallest decimal of three digits that is not below a value; 0 for 0."""
+    if value <= 0:
+        return 0.0
+    number = three_digits_up_to(value)
+    return three_digits(number) if three_digits(number) >= value else three_digits(number + 1)
+
+
 def _larger_groups(prediction: Prediction, policy: Policy, limit: float) -> list[str]:
     """How large groups have to be: a record is one of its group, and a class of fewer records is one group."""
     if policy.person is not None:

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,6 +14,7 @@ from kepsilon.errors import Problem
 from kepsilon.evaluate.confident_k.confident_k import ConfidentK
 from kepsilon.evaluate.error.small_noise import OFTEN, unmoved
 from kepsilon.evaluate.expectations import NoiseSetting
+from kepsilon.evaluate.homogeneity import Homogeneity
 from kepsilon.evaluate.linking.attackers import (
     Attacker,
     headline_of,
@@ -106,14 +107,15 @@ def predict(
     beside: Sequence[float] = (),
     look: WholeLook | None = None,
     table: WholeTable | None = None,
+    loss: Losses | None = None,
     all_attackers: bool = True,
 ) -> Predicted:
     """Predictions of a policy for some classes, at its own ε or at each of several, from one pass over the records.
 
     `partition` says how the classes came about, and `preview` holds their records. `beside` are other ε, at which only the
-    linking risk is wanted. `look` holds whole records of this partition, `table` those of all partitions, if they were
-    looked at before. Without `all_attackers`, attackers who know kept columns too are left out, which takes less time; the
-    headline does not depend on them.
+    linking risk is wanted. `look` holds whole records of this partition, `table` those of all partitions, and `loss` what this
+    partition loses, if they were looked at before. Without `all_attackers`, attackers who know kept columns too are left
+    out, which takes less time; the headline does not depend on them.
     """
     asked = [policy.stated_epsilon] if epsilons is None else list(epsilons)
     confident = ConfidentK.asked_by(policy)
@@ -124,13 +126,14 @@ def predict(
     else:
         settings += ((_of_a_record(policy, epsilon), None) for epsilon in beside)
         outlook = outlook_of(preview, policy, settings, recheck=recheck)
-    loss = losses_of(partition, counted, policy)
+    loss = loss or losses_of(partition, counted, policy)
     about_labels = (
         *warnings_about_search(loss),
         *warnings_about_labels(partition.recoding, counted.table, policy),
     )
     if look is None and (policy.kept or all_attackers):
         look = look_at_whole_records(partition.recoding, counted, policy, table=table)
+    agreeing = {} if look is None else homogeneity_of(look, policy)
     return Predicted(
         outlook=outlook,
         predictions=tuple(
@@ -145,6 +148,7 @@ def predict(
                 loss=loss,
                 warnings=about_labels,
                 look=look,
+                agreeing=agreeing,
                 all_attackers=all_attackers,
             )
             for epsilon, expected, joined in zip(
@@ -171,9 +175,10 @@ def _prediction(
     loss: Losses,
     warnings: tuple[Problem, ...],
     look: WholeLook | None,
+    agreeing: Mapping[str, Homogeneity],
     all_attackers: bool,
 ) -> Prediction:
-    """The prediction at one ε; `warnings` are those that do not depend on it.
+    """The prediction at one ε; `warnings` are those that do not depend on it, nor does how far classes are `agreeing`.
 
     `joined` is what whoever joins records with equal noisy values gains; None where nobody can.
     """
@@ -200,7 +205,6 @@ def _prediction(
     if look is not None:
         kept_columns = kept_columns_of(look.found, policy, without=expected.links.fair.total / n)
         about_kept = tuple(notes_on_kept_columns(kept_columns, policy, measured_on=look.in_words))
-    agreeing = {} if look is None else homogeneity_of(look, policy)
     errors_in_units = foreseen(expected.errors, outlook.errors_of_constant, k=policy.k)
     survives = dict(zip(policy.epsilon_quasis, errors_in_units, strict=True))
     shares = [share_of_spread(own, spread) for own, spread in zip(expected.errors, outlook.spreads, strict=True)]

@@ -1,0 +1,86 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What to do after `explore`: the lines of the policy to change, and the command to paste."""
+
+from __future__ import annotations
+
+import shlex
+from dataclasses import dataclass
+from pathlib import Path
+
+import click
+
+import kepsilon
+from kepsilon.cli.screen import visible
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NextCommand:
+    """What `explore` was asked, as far as the next command repeats it."""
+
+    input_path: Path
+    policy_path: Path
+    written: Path | None
+    """Where the new policy is written; None where nobody asked for it."""
+    limits: kepsilon.Limits
+    confidence: float | None
+    engine: str
+    master: str | None
+    memory: str | None
+    spill_folder: Path | None
+
+    def show(self, grid: kepsilon.Grid, cell: kepsilon.Cell) -> None:
+        """Prints what changes in the policy, and the command that comes next."""
+        changes = grid.changes(cell)
+        lines = kepsilon.policy_difference(self.policy_path, changes)
+        if not lines:
+            click.echo("\nNothing changes in the policy. Next:")
+            click.echo(f"  {_pasted(['check', str(self.input_path), '-p', str(self.policy_path), *self._place()])}")
+            return
+        click.echo(f"\nChange in {visible(str(self.policy_path))}:")
+        for line in lines:
+            click.echo(f"  {visible(line)}")
+        if self.written is not None:
+            click.echo(f"\nWritten to {visible(str(self.written))}. Next:")
+            click.echo(f"  {_pasted(['check', str(self.input_path), '-p', str(self.written), *self._place()])}")
+        else:
+            click.echo("\nNext, to write that policy:")
+            click.echo(f"  {_pasted(self._writing(cell))}")
+
+    def _writing(self, cell: kepsilon.Cell) -> list[str]:
+        """The command that looks at one cell again and writes its policy."""
+        words = ["explore", str(self.input_path), "-p", str(self.policy_path)]
+        if cell.split is not None:
+            words.append("--split")
+        else:
+            words += ["--algorithm", cell.algorithm]
+        words += ["--k", str(cell.k)]
+        if cell.group is not None:
+            words += ["--group", str(cell.group)]
+        if cell.epsilon is not None:
+            words += ["--epsilon", f"{cell.epsilon!r}"]
+        if self.confidence is not None:
+            words += ["--confidence", f"{self.confidence!r}"]
+        for name, limit in self.limits.stated().items():
+            words += [f"--{name.replace('_', '-')}", f"{limit!r}"]
+        return [*words, *self._place(), "--write-policy", str(_free(self.policy_path))]
+
+    def _place(self) -> list[str]:
+        """Options that say where the work is done, other than the default ones."""
+        options = {
+            "--engine": None if self.engine == "local" else self.engine,
+            "--master": self.master,
+            "--memory": self.memory,
+            "--spill-folder": self.spill_folder,
+        }
+        return [word for name, own in options.items() if own is not None for word in (name, str(own))]
+
+
+def _pasted(words: list[str]) -> str:
+    """A command for a POSIX shell, on one line however long it is, so that it can be pasted."""
+    return visible(shlex.join(["kepsilon", *words]))
+
+
+def _free(policy_path: Path) -> Path:
+    """A name beside the policy that no file has: a policy is never overwritten."""
+    names = [policy_path.with_name(f"{policy_path.stem}-chosen{i}.toml") for i in ("", *range(2, 100))]
+    return next((own for own in names if not own.exists()), names[-1])
