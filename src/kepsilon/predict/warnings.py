@@ -13,13 +13,14 @@ from kepsilon.count import Counted
 from kepsilon.errors import Problem
 from kepsilon.evaluate.homogeneity import Homogeneity
 from kepsilon.evaluate.label_bounds import telling_bounds
-from kepsilon.evaluate.survival.figures import ForeseenSurvival, plain
+from kepsilon.evaluate.survival.figures import ForeseenSurvival
 from kepsilon.policy.policy import Policy
 from kepsilon.policy.roles import written
 from kepsilon.predict.averages_warnings import warnings_about_groups
 from kepsilon.predict.group_summary import GroupSummary
 from kepsilon.predict.outlook import Outlook
-from kepsilon.predict.prediction import Losses, OutlierRecovery, SmallNoise, share_in_words
+from kepsilon.predict.prediction import Losses, OutlierRecovery, SmallNoise
+from kepsilon.rounding import number, percent
 from kepsilon.table.classes import Recoding
 from kepsilon.table.formulas import is_formula
 from kepsilon.table.frequency import FrequencyTable
@@ -99,8 +100,8 @@ def warnings_about_worthless_noise(survives: Mapping[str, ForeseenSurvival], *, 
     return tuple(
         Problem(
             where=f"attributes.{name}",
-            what=f"{name} is expected to be off by {plain(own.error.expected or 0.0)} on average (in its own units), and one "
-            f"constant per class, its median, would be off by {plain(own.error_of_best_constant.absolute or 0.0)}: "
+            what=f"{name} is expected to be off by {number(own.error.expected or 0.0)} on average (in its own units), and one "
+            f"constant per class, its median, would be off by {number(own.error_of_best_constant.absolute or 0.0)}: "
             "what is published of a record tells no more about it than its class does.",
             fix=f"{better}, or smaller classes would make single values worth something. "
             "Means of many records may be usable all the same: the report says which.",
@@ -175,7 +176,7 @@ def _small_noise(small: Mapping[str, SmallNoise], n_classes: int, policy: Policy
                 where=f"attributes.{name}.range",
                 what=f"in {found.classes:,} of {n_classes:,} classes the noise of {name} is small beside its precision, "
                 f"{precision}: for anybody who sees the release, at least every second value is as it was "
-                f"({found.records:,} records; in the worst class {share_in_words(found.likeliest)} of the values).",
+                f"({found.records:,} records; in the worst class {percent(found.likeliest)} of the values).",
                 fix="A smaller epsilon, a wider range ({ coarse = step } or declared bounds, [low, high]), or a finer "
                 "precision keeps the noise.",
             )
@@ -193,7 +194,7 @@ def _outliers(outliers: Mapping[str, OutlierRecovery], policy: Policy) -> Iterat
                 where=f"attributes.{name}.range",
                 what=f"in {found.recoverable:,} of {found.classes:,} classes one {who}'s {name} stands out and can be worked "
                 f"out within {found.within:.0%}, with a probability of ½ or more, by an attacker who knows {others} "
-                f"of the class and which published values are theirs; the likeliest: {share_in_words(found.likeliest or 0)}. "
+                f"of the class and which published values are theirs; the likeliest: {percent(found.likeliest or 0)}. "
                 f"The size of the noise shows the range of the class{widened}, whatever epsilon is.",
                 fix="Declared bounds, [low, high], do not depend on the data"
                 + (

@@ -5,12 +5,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kepsilon.evaluate.survival.figures import PERCENTS, Compared, Survival, plain, told_apart
+from kepsilon.evaluate.survival.figures import PERCENTS, Compared, Survival
 from kepsilon.evaluate.survival.words import survival_in_words
 from kepsilon.pages.charts import Box, SlopePanel, before_after
 from kepsilon.pages.figures.figure import Figure, Table
 from kepsilon.pages.wording import NOTHING, percent
 from kepsilon.publish.record import Record
+from kepsilon.rounding import number, told_apart
 
 RULES = (
     "A mean or quantile may be used if it is off by no more than a tenth of the spread before, a spread if it is off by no "
@@ -50,10 +51,10 @@ def _about_single_values(name: str, own: Survival) -> Iterator[str]:
     error, constant = own.error, own.error_of_best_constant.absolute
     if error.expected is None or constant is None:
         return
-    as_drawn = "" if error.realised is None else f" ({plain(error.realised)} as drawn)"
+    as_drawn = "" if error.realised is None else f" ({number(error.realised)} as drawn)"
     yield (
-        f"A single value is off by {plain(error.expected)} on average{as_drawn}, in the units of {name}; one constant per "
-        f"class, its median, would be off by {plain(constant)}."
+        f"A single value is off by {number(error.expected)} on average{as_drawn}, in the units of {name}; one constant per "
+        f"class, its median, would be off by {number(constant)}."
     )
 
 
@@ -101,7 +102,7 @@ def _row(words: str, one: Compared) -> list[str]:
 
 def _number(figure: float | None) -> str:
     """A figure with three digits: with all of them, a quantile would be the value of a record."""
-    return NOTHING if figure is None else plain(figure)
+    return number(figure)
 
 
 def _used(usable: bool | None) -> str:
