@@ -6,11 +6,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import PurePath
 
 from kepsilon.errors import Problem
 from kepsilon.evaluate.linking.attackers import Attacker
-from kepsilon.pages.figures.attributes import COARSER, USELESS, AttributeLine, named
+from kepsilon.pages.figures.attributes import AttributeLine, named
 from kepsilon.pages.figures.groups import group_warnings
+from kepsilon.pages.figures.judgement import COARSER, USELESS
 from kepsilon.pages.figures.left_out import released_words
 from kepsilon.pages.wording import exact, listed, out_of, percent, plural
 from kepsilon.predict.kept_columns import ALARM
@@ -98,7 +100,9 @@ def _promise(record: Record) -> Mark:
             f"asked for: {exact(record.groups.asked)}, or a whole class."
         )
     elif record.guarantee.epsilon is not None:
-        parts.append(f"Values with noise are ε-indistinguishable within their class, ε = {exact(record.guarantee.epsilon)}.")
+        parts.append(
+            f"Values with noise are ε-indistinguishable within their class, ε = {exact(record.guarantee.epsilon)}."
+        )
     if record.seeded:
         parts.insert(0, "The draws can be repeated by whoever knows the seed.")
     return Mark(
@@ -215,17 +219,22 @@ def warnings(record: Record, problems: Sequence[Problem] = ()) -> Iterator[Warne
             )
     for problem in problems:
         if not _TOLD_ELSEWHERE.search(problem.where):
-            short = _divided(problem.what)
-            about = f"{problem.where}: " if problem.where else ""
-            yield Warned(
-                short=f"{about}{short.short}", more=" ".join(filter(None, (short.more, problem.fix)))
-            )
+            first, rest = _first_sentence(problem.what)
+            about = PurePath(problem.where).name  # of a file, its name alone
+            short = f"{about}: {first}" if about else _capital(first)
+            yield Warned(short=short, more=" ".join(filter(None, (rest, problem.fix))))
 
 
 def _divided(words: str) -> Warned:
     """A warning whose first sentence is shown, and the rest folded."""
-    first, _, rest = words.partition(". ")
-    return Warned(short=_capital(first if not rest else f"{first}."), more=rest)
+    first, rest = _first_sentence(words)
+    return Warned(short=_capital(first), more=rest)
+
+
+def _first_sentence(words: str) -> tuple[str, str]:
+    """The first sentence, and the others."""
+    first, stop, rest = words.partition(". ")
+    return (f"{first}.", rest) if stop else (words, "")
 
 
 def _capital(words: str) -> str:

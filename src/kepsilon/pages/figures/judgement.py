@@ -31,4 +31,6 @@ def judged(record: Record, name: str) -> Judged:
         return Judged(verdict=KEPT, reason="published as it is")
     error, constant = own.error.expected, own.error_of_best_constant.absolute
     verdict = USELESS if error >= 0.8 * constant else COARSER if error >= 0.1 * (own.spread.before or 0) else KEPT
-    return Judged(verdict=verdict, reason=f"off by {number(error)} on average; a constant per class by {number(constant)}")
+    return Judged(
+        verdict=verdict, reason=f"off by {number(error)} on average; a constant per class by {number(constant)}"
+    )

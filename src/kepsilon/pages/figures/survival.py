@@ -21,6 +21,41 @@ RULES = (
 
 _MOST_PANELS = 6
 """Relations that are drawn; the table has all of them."""
+_MOST_RELATED = 4
+"""Relations that a line of the summary names."""
+
+
+def survival_table(record: Record) -> Table | None:
+    """What an analyst may use of each ε-quasi, one line for each; None where there is none."""
+    if not record.survives:
+        return None
+    rows = []
+    for name, own in record.survives.items():
+        related = [
+            f"{other} ({'yes' if one.slope.usable and one.correlation.usable else 'no'})"
+            for other, one in own.relations.items()
+            if one.slope.usable is not None and one.correlation.usable is not None
+        ]
+        more = f" and {len(related) - _MOST_RELATED:,} more" if len(related) > _MOST_RELATED else ""
+        rows.append(
+            [
+                name,
+                _change(own.mean),
+                _change(own.spread),
+                _used(own.quantiles.usable),
+                _used(own.error.usable),
+                (", ".join(related[:_MOST_RELATED]) + more) or NOTHING,
+            ]
+        )
+    headers = ["", "mean", "spread", "quantiles", "single values", "how it goes with"]
+    return Table(headers=headers, rows=rows, n_words=6)
+
+
+def _change(one: Compared) -> str:
+    """Whether a statistic may be used, with its figures before and after."""
+    if one.before is None or one.after is None:
+        return _used(one.usable)
+    return f"{_used(one.usable)}: {number(one.before)} → {number(one.after)}"
 
 
 def survival_figures(record: Record) -> Iterator[Figure]:
