@@ -21,7 +21,7 @@ def percent(share: float | None) -> str:
         return _MINUS + percent(-share)
     value = 100 * share
     if 99 < value < 100:
-        digits = f"{min(value, 99.99):.2f}"
+        digits = f"{min(value, 99.99):.2f}".rstrip("0").rstrip(".")
     elif 0 < value < 0.001:
         digits = "under 0.001"
     elif value < 1:

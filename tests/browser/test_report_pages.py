@@ -28,6 +28,7 @@ from material.measurements import made_up_claims, made_up_measurements, made_up_
 WIDTHS = (360, 480, 800, 1200, 1400)
 LONG = "a_column_with_a_name_that_somebody_has_made_far_too_long_for_any_table_or_chart_" * 2
 RIGHT = "גובה\nבס\u202eמ"
+MOST_PRINTED = 4
 SMALLEST_LETTERS = 9.5
 """Pixels; a telephone shows the charts a little smaller than they were drawn."""
 
@@ -131,12 +132,16 @@ def much_distortion(grid, choice):
 
 
 NAMES = ("height", "weight")
+MANY = tuple(f"attribute {i}" for i in range(10))
 PAGES = {
     "release": lambda: release_page(made_up_record(), made_up_pictures()),
     "two": lambda: release_page(made_up_record(names=NAMES, seeded=True), made_up_pictures(names=NAMES)),
     "mondrian": lambda: release_page(made_up_record(), made_up_pictures(levels=(None, None), epsilon=0.5)),
     "long names": lambda: release_page(
         made_up_record(names=(LONG,), k_quasis=(LONG,)), made_up_pictures(names=(LONG,))
+    ),
+    "twelve attributes": lambda: release_page(
+        made_up_record(names=MANY[:4], k_quasis=MANY[4:10]), made_up_pictures(names=MANY[:4], levels=(0, 2) * 3)
     ),
     "explore": lambda: explore_page(*made_up_grid()),
     "explore, long names": lambda: explore_page(*made_up_grid(names=(LONG, "b"))),
@@ -187,18 +192,22 @@ def test_a_page_is_dark_where_the_reader_wants_it_dark(look_at, seen_in_light):
     assert brightness(dark["ground"]) < 40 < 200 < brightness(dark["ink"])
 
 
-def test_paper_shows_every_table(browse, tmp_path):
-    """Closed on the screen, open on paper: without that rule the same page prints shorter."""
-    page = page_of("release")
-    closed = page.replace("details::details-content { content-visibility: visible; display: block }", "")
-    assert closed != page
-    sizes = []
-    for name, content in (("open", page), ("closed", closed)):
-        source, paper = tmp_path / f"{name}.html", tmp_path / f"{name}.pdf"
-        source.write_text(content, encoding="utf-8")
-        browse("--no-pdf-header-footer", f"--print-to-pdf={paper}", source.as_uri())
-        sizes.append(len(re.findall(rb"/Type\s*/Page\b", paper.read_bytes())))
-    assert sizes[0] > sizes[1] >= 1
+def pages_on_paper(browse, folder, content):
+    """How many pages a page takes, printed."""
+    source, paper = folder / "page.html", folder / "page.pdf"
+    source.write_text(content, encoding="utf-8")
+    browse("--no-pdf-header-footer", f"--print-to-pdf={paper}", source.as_uri())
+    return len(re.findall(rb"/Type\s*/Page\b", paper.read_bytes()))
+
+
+def test_a_report_prints_on_four_pages_and_leaves_its_folds_out(browse, tmp_path):
+    """An officer gets it on paper: verdict, attributes, risk. With the folded parts it would be longer."""
+    page = page_of("twelve attributes")
+    assert pages_on_paper(browse, tmp_path, page) <= MOST_PRINTED
+    folded = ".report figure details, .report details.more { display: none }"
+    opened = page.replace(folded, "").replace("<details", "<details open")
+    assert opened.count("<details open") == page.count("<details")
+    assert pages_on_paper(browse, tmp_path, opened) > MOST_PRINTED
 
 
 def test_a_screenshot_is_not_blank(browse, tmp_path):

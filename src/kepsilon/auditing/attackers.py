@@ -41,9 +41,9 @@ from kepsilon.evaluate.linking.attackers import (
     known_by_three,
     known_by_working_out,
     known_with_column,
-    percent,
 )
 from kepsilon.policy.policy import Policy
+from kepsilon.rounding import percent
 from kepsilon.special_files import special_kind
 
 BY_RECORD = "; by record, though persons may have several"

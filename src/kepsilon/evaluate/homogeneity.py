@@ -14,6 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from kepsilon.json_values import JsonValue
+from kepsilon.rounding import percent
 from kepsilon.table.arrays import FloatArray, IntArray
 
 NEARLY = 0.9
@@ -50,9 +51,9 @@ class Homogeneity(JsonValue):
         `of` is what the figures are about: classes, or groups that are averaged.
         """
         return (
-            f"whoever knows the {of} of a person knows {name} too for {_percent(self.one_value)} of the records "
-            f"({_percent(self.one_value_by_chance)} by chance), and with at least nine tenths certainty for "
-            f"{_percent(self.nearly_one_value)} ({_percent(self.nearly_one_value_by_chance)} by chance)"
+            f"whoever knows the {of} of a person knows {name} too for {percent(self.one_value)} of the records "
+            f"({percent(self.one_value_by_chance)} by chance), and with at least nine tenths certainty for "
+            f"{percent(self.nearly_one_value)} ({percent(self.nearly_one_value_by_chance)} by chance)"
         )
 
 
@@ -112,10 +113,3 @@ def _nearly_one(shares: FloatArray, m: int) -> float:
     ways = np.array([math.lgamma(m + 1) - math.lgamma(j + 1) - math.lgamma(m - j + 1) for j in hits.tolist()])
     exponents = ways + hits * np.log(p)[:, np.newaxis] + (m - hits) * np.log1p(-p)[:, np.newaxis]
     return certain + float(np.exp(exponents).sum())
-
-
-def _percent(share: float) -> str:
-    """A share in per cent with one decimal, never rounded to 0 or 100 per cent."""
-    if 0 < share < 0.001:
-        return "below 0.1 %"
-    return f"{100 * (min(share, 0.999) if share < 1 else share):.3g} %"

@@ -3,15 +3,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
+from kepsilon.errors import Problem
 from kepsilon.evaluate.pictures import Pictures
 from kepsilon.grid.choice import Choice
 from kepsilon.grid.grid import Grid
 from kepsilon.pages.charts import STYLE
-from kepsilon.pages.figures.changes import treatment
+from kepsilon.pages.figures.attributes import attribute_lines
 from kepsilon.pages.figures.explored import Explored
+from kepsilon.pages.figures.first_screen import marks, sentence, warnings
 from kepsilon.pages.figures.grid import grid_sections
 from kepsilon.pages.figures.grid_lead import (
     choices_words,
@@ -22,7 +25,8 @@ from kepsilon.pages.figures.grid_lead import (
     limits_words,
 )
 from kepsilon.pages.figures.grid_table import grid_headers, grid_rows
-from kepsilon.pages.figures.overview import made, making, sections, tiles, warnings
+from kepsilon.pages.figures.officer import not_covered
+from kepsilon.pages.figures.overview import detail_sections, left_out_section, made, making, officer_section, promises
 from kepsilon.pages.figures.splits import (
     SPLIT_CHOICES,
     split_headers,
@@ -32,7 +36,8 @@ from kepsilon.pages.figures.splits import (
     split_rows,
     split_sections,
 )
-from kepsilon.pages.figures.visible import all_visible, visible_lines
+from kepsilon.pages.figures.survival import RULES, survival_table
+from kepsilon.pages.figures.visible import all_visible, visible, visible_lines
 from kepsilon.publish.record import Record
 from kepsilon.version import __version__
 
@@ -40,24 +45,37 @@ if TYPE_CHECKING:
     from jinja2 import Environment
 
 
-def release_page(record: Record, pictures: Pictures | None) -> str:
-    """The report of a release, for its curator; without `pictures` it has only what the record alone can fill."""
+def release_page(
+    record: Record, pictures: Pictures | None, *, file_name: str | None = None, problems: Sequence[Problem] = ()
+) -> str:
+    """The report of a release, for its curator; without `pictures` it has only what the record alone can fill.
+
+    `file_name` is that of the released records, None before they are written; `problems` are the warnings of the run.
+    """
     nothing = Pictures(
         k=record.guarantee.k, epsilon=record.guarantee.epsilon or 1.0, values=(), errors=(), class_sizes=()
     )
     known, drawn = all_visible(record), all_visible(pictures or nothing)
+    lines = attribute_lines(known, drawn)
     return (
         environment()
         .get_template("release.html")
         .render(
             style=STYLE,
             made=made(version=known.kepsilon_version, created=known.created, digest=known.digest),
+            file_name=visible(file_name or "Release (not written yet)"),
+            sentence=sentence(known, lines),
+            marks=marks(known, lines),
+            warnings=[*warnings(known, [all_visible(one) for one in problems])],
+            attributes=lines,
             lead=known.survival_in_words,
-            promises=visible_lines(record.guarantee.statement),
-            warnings=[*warnings(known)],
-            tiles=[*tiles(known)],
-            sections=[*sections(known, drawn)],
-            treatment=treatment(known, drawn),
+            surviving=survival_table(known),
+            rules=RULES,
+            promises=visible_lines("\n".join(promises(record))),
+            officer=officer_section(known),
+            not_covered=[*not_covered(known)],
+            left_out=left_out_section(known),
+            details=[*detail_sections(known, drawn)],
             making=making(known),
         )
     )

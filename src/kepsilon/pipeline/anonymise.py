@@ -207,11 +207,11 @@ def _attacked(
     return tuple(realised_attackers(attackers, attacks, measured.known, policy))
 
 
-def _page(record: Record, pictures: Pictures) -> str:
+def _page(record: Record, pictures: Pictures, file_name: str | None, problems: tuple[Problem, ...]) -> str:
     """The report of a release. Pages are imported here, because a release that nobody looks at does not need them."""
     from kepsilon.pages.render import release_page
 
-    return release_page(record, pictures)
+    return release_page(record, pictures, file_name=file_name, problems=problems)
 
 
 def _other_epsilons(policy: Policy) -> list[float]:

@@ -14,13 +14,13 @@ import math
 from collections.abc import Callable, Sequence
 
 from kepsilon.errors import Problem
-from kepsilon.evaluate.linking.attackers import percent_at_most
 from kepsilon.policy.exact_bounds import SMALLEST_EPSILON
 from kepsilon.policy.guarantee import matcher_in_words
 from kepsilon.policy.names import shown_name
 from kepsilon.policy.policy import Policy
 from kepsilon.policy.roles import fraction, written
 from kepsilon.predict.prediction import Prediction
+from kepsilon.rounding import percent_at_most
 
 Risks = Callable[[Sequence[float]], Sequence[float]]
 """The largest posterior of any record, to an attacker of single records, for each of several ε."""

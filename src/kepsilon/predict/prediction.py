@@ -14,13 +14,14 @@ from dataclasses import dataclass, field
 from kepsilon.errors import Problem
 from kepsilon.evaluate.estimate import Estimate
 from kepsilon.evaluate.homogeneity import Homogeneity
-from kepsilon.evaluate.linking.attackers import Attacker, Headline, percent_at_most, risk_in_words
+from kepsilon.evaluate.linking.attackers import Attacker, Headline, risk_in_words
 from kepsilon.evaluate.survival.figures import ForeseenSurvival
 from kepsilon.json_values import FrozenMapping, Json, JsonValue, inline, left_out_if_none, written_as
 from kepsilon.policy.guarantee import matcher_in_words
 from kepsilon.predict.group_summary import GroupSummary
 from kepsilon.predict.kept_columns import KeptColumn
 from kepsilon.predict.verdicts import AttributeVerdict, ReleaseVerdict
+from kepsilon.rounding import percent, percent_at_most
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -205,13 +206,6 @@ class ExpectedSuppression(JsonValue):
         }
 
 
-def share_in_words(share: float) -> str:
-    """A share in whole per cent, never rounded to 0 or 100 per cent."""
-    if 0 < share < 0.01:
-        return "below 1%"
-    return "over 99%" if share > 0.99 else f"{share:.0%}"
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OutlierRecovery(JsonValue):
     """How well the size of the noise gives away the extreme records of classes, for an ε-quasi whose values set the range.
@@ -237,7 +231,7 @@ class OutlierRecovery(JsonValue):
             return f"none of {self.classes:,} classes has a value that stands out by {self.within:.0%}"
         return (
             f"in {self.recoverable:,} of {self.classes:,} classes, whoever knows the other records works one out within "
-            f"{self.within:.0%}; the likeliest: {share_in_words(self.likeliest)}"
+            f"{self.within:.0%}; the likeliest: {percent(self.likeliest)}"
         )
 
 

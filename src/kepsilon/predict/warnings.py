@@ -18,8 +18,9 @@ from kepsilon.policy.roles import written
 from kepsilon.predict.averages_warnings import warnings_about_groups
 from kepsilon.predict.group_summary import GroupSummary
 from kepsilon.predict.outlook import Outlook
-from kepsilon.predict.prediction import Losses, OutlierRecovery, SmallNoise, share_in_words
+from kepsilon.predict.prediction import Losses, OutlierRecovery, SmallNoise
 from kepsilon.predict.verdicts import USELESS, AttributeVerdict
+from kepsilon.rounding import percent
 from kepsilon.table.classes import Recoding
 from kepsilon.table.formulas import is_formula
 from kepsilon.table.frequency import FrequencyTable
@@ -176,7 +177,7 @@ def _small_noise(small: Mapping[str, SmallNoise], n_classes: int, policy: Policy
                 where=f"attributes.{name}.range",
                 what=f"in {found.classes:,} of {n_classes:,} classes the noise of {name} is small beside its precision, "
                 f"{precision}: for anybody who sees the release, at least every second value is as it was "
-                f"({found.records:,} records; in the worst class {share_in_words(found.likeliest)} of the values).",
+                f"({found.records:,} records; in the worst class {percent(found.likeliest)} of the values).",
                 fix="A smaller epsilon, a wider range ({ coarse = step } or declared bounds, [low, high]), or a finer "
                 "precision keeps the noise.",
             )
@@ -194,7 +195,7 @@ def _outliers(outliers: Mapping[str, OutlierRecovery], policy: Policy) -> Iterat
                 where=f"attributes.{name}.range",
                 what=f"in {found.recoverable:,} of {found.classes:,} classes one {who}'s {name} stands out and can be worked "
                 f"out within {found.within:.0%}, with a probability of ½ or more, by an attacker who knows {others} "
-                f"of the class and which published values are theirs; the likeliest: {share_in_words(found.likeliest or 0)}. "
+                f"of the class and which published values are theirs; the likeliest: {percent(found.likeliest or 0)}. "
                 f"The size of the noise shows the range of the class{widened}, whatever epsilon is.",
                 fix="Declared bounds, [low, high], do not depend on the data"
                 + (

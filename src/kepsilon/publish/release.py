@@ -24,6 +24,9 @@ from kepsilon.publish.outputs import check_outputs, check_report_output, curator
 from kepsilon.publish.record import Record
 from kepsilon.sources.kinds import lost_types
 
+Page = Callable[[Record, Pictures, str | None, tuple[Problem, ...]], str]
+"""Makes the report from the record, the pictures, the name of the released file once it is written, and the warnings."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Written:
@@ -54,7 +57,7 @@ class Release:
         *,
         policy: Policy,
         released: ReleasedClasses,
-        page: Callable[[Record, Pictures], str],
+        page: Page,
         inputs: tuple[Input, ...],
         warnings: tuple[Problem, ...] = (),
     ) -> None:
@@ -170,7 +173,9 @@ class Release:
                     self._merged.write_linkage(temporary, final_name=linkage_path)
             if report_path is not None:
                 with staging.new_file(report_path, owner_only=True) as temporary:
-                    temporary.write_text(self._page(record, self._pictures), encoding="utf-8")
+                    temporary.write_text(
+                        self._page(record, self._pictures, output.name, (*self._warnings, *lost)), encoding="utf-8"
+                    )
             written = Written(
                 path=output,
                 manifest_path=manifest_path(output),
@@ -190,9 +195,12 @@ class Release:
         """Writes the report, one HTML page with pictures: for the curator only."""
         target = Path(path)
         check_report_output(target, overwrite=overwrite, inputs=self._inputs)
+        file_name = None if self._written is None else self._written.path.name
+        warnings = self._warnings if self._written is None else self._written.warnings
+        page = self._page(self._record, self._pictures, file_name, warnings)
         with Staging([target.parent]) as staging:
             with staging.new_file(target, owner_only=True) as temporary:
-                temporary.write_text(self._page(self._record, self._pictures), encoding="utf-8")
+                temporary.write_text(page, encoding="utf-8")
             staging.publish(overwrite=overwrite)
 
     def close(self) -> None:

@@ -59,13 +59,16 @@ def test_a_release_page_shows_everything_asked_for():
             "Class sizes",
             "Error of height",
         ),
-        *("What may be used", "Statistics of height"),
+        *("What analyses survive", "Statistics of height", "Single risks", "What is not covered"),
         *("Who could link how many records", "What kept columns give away"),
         *("Linking by known values", "Finding somebody by generalised attributes", "Released and left out"),
         *("Attribute by attribute", "How it was made"),
     ):
         assert title in words
-    assert len(drawings(page)) == page.count("<figure>") == page.count("<details>") == 13
+    assert page.count("<figure>") == page.count("<details>") == 14
+    n_small = page.count('<div class="small">')
+    assert n_small == 3, "two generalised attributes, and one with noise"
+    assert len(drawings(page)) == 14 + n_small
     assert "For the curator only: do not publish" in words
     assert "attacker who knows everybody's true height links 2.3 in 100 records to the right person" in words
     assert "± 0.1 %, estimated by simulation), without the help of kept columns" in words
@@ -152,13 +155,18 @@ def test_an_error_of_too_few_records_is_said_not_to_be_given():
         assert words.count(said) == 1
 
 
-def test_more_tiles_of_a_kind_are_counted():
-    """A release with many ε-quasis shows the first tiles and says how many more there are."""
+def table_of_attributes(page):
+    return re.search(r'<section id="attributes">.*?</section>', page, flags=re.DOTALL).group()
+
+
+def test_every_attribute_has_a_line_of_its_own():
+    """An average over attributes would hide that one column is gone and three are untouched."""
     names = ("height", "weight", "income", "age")
-    words = words_of(release_page(made_up_record(names=names), None))
-    assert "is how far weight is off on average, of its value; and 2 more below" in words
-    assert "is how far income" not in words
-    assert "more below" not in words_of(full_page())
+    table = table_of_attributes(release_page(made_up_record(names=names), made_up_pictures(names=names)))
+    for name in ("name", "place 0", "place 1", *names, "diagnosis"):
+        assert table.count(f'<th scope="row" class="w">{name}<') == 1
+    assert table.count("<tr") == 1 + 8
+    assert table.count('class="small"') == 6
 
 
 def test_bars_of_class_sizes_tell_records_and_classes():
@@ -212,9 +220,10 @@ def test_without_pictures_the_record_alone_makes_a_page():
 def test_a_seeded_release_warns_first():
     """Before any figure, and in words that nobody can take for praise."""
     words = words_of(full_page(seeded=True))
-    assert words.index("Warning.") < words.index("What is promised")
+    assert words.index("1 warning") < words.index("Attribute by attribute")
+    assert "the promise is not kept" in words
     assert "Whoever knows or guesses the seed can take the noise away" in words
-    assert "Warning." not in words_of(full_page())
+    assert "No warnings." in words_of(full_page())
 
 
 def test_constant_classes_are_warned_of():

@@ -12,7 +12,8 @@ import pytest
 
 import kepsilon
 from kepsilon.evaluate.estimate import Estimate
-from kepsilon.evaluate.linking.attackers import Attacker, headline_of, percent, percent_at_most, risk_in_words
+from kepsilon.evaluate.linking.attackers import Attacker, headline_of, risk_in_words
+from kepsilon.rounding import percent, percent_at_most
 from material.hospital import hospital
 
 N = 3_000
@@ -319,7 +320,7 @@ def test_the_risk_in_words_names_both_attackers():
 
 @pytest.mark.parametrize(
     ("share", "words"),
-    [(0, "0 %"), (1, "100 %"), (0.999, "99.9 %"), (0.99999, "99.9 %"), (0.00001, "under 0.01 %"), (0.0991, "9.9 %")],
+    [(0, "0 %"), (1, "100 %"), (0.999, "99.9 %"), (0.99999, "99.99 %"), (0.000001, "under 0.001 %"), (0.0991, "9.9 %")],
 )
 def test_shares_are_never_rounded_to_nothing_or_all(share, words):
     """“0 %” would promise too much."""

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kepsilon.evaluate.kept_columns.findings import KeptColumn, KeptColumns, KeptPair
-from kepsilon.evaluate.linking.attackers import percent
+from kepsilon.rounding import percent
 
 
 def what_it_tells(

@@ -7,7 +7,6 @@ share among the attackers who need to know nothing but the quasis.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
@@ -19,6 +18,7 @@ from kepsilon.json_values import Json, JsonValue
 from kepsilon.policy.choices import MECHANISMS
 from kepsilon.policy.names import shown_name
 from kepsilon.policy.policy import Policy
+from kepsilon.rounding import percent, percent_at_most
 from kepsilon.table.arrays import IntArray
 
 MOST_NAMES = 6
@@ -341,25 +341,3 @@ def names_in_words(names: Sequence[str]) -> str:
     if len(names) > MOST_NAMES:
         return f"{', '.join(names[: MOST_NAMES - 1])} and {len(names) - MOST_NAMES + 1} more columns"
     return " and ".join(filter(None, [", ".join(names[:-1]), *names[-1:]]))
-
-
-def percent(share: float) -> str:
-    """A share in per cent with two digits, never rounded to 0 or 100 per cent."""
-    value = 100 * share
-    if 0 < value < 0.01:
-        return "under 0.01 %"
-    if 99 < value < 100:
-        return f"{min(value, 99.9):.1f} %"
-    return f"{float(f'{value:.2g}'):g} %"
-
-
-def percent_at_most(share: float) -> str:
-    """A bound in per cent, rounded up: with one decimal, or with two digits if it is below 1.
-
-    What is said to be at most this much is no more, and one figure reads alike wherever a screen shows it.
-    """
-    value = 100 * share
-    if value <= 0:
-        return "0 %"
-    unit = 10.0 ** (math.floor(math.log10(value)) - 1) if value < 1 else 0.1
-    return f"{min(100.0, float(f'{math.ceil(value / unit - 1e-9) * unit:.12g}')):g} %"

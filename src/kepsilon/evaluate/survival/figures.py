@@ -7,11 +7,11 @@ over the released records. A figure says itself whether it may be used (`rules`)
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from kepsilon.json_values import FrozenMapping, JsonValue, inline, left_out_if_none
+from kepsilon.rounding import number
 
 PERCENTS = (5, 25, 50, 75, 95)
 """The quantiles that are compared."""
@@ -129,23 +129,5 @@ def _errors_in_words(error: ErrorInUnits, constant: ConstantError) -> str | None
     """Both errors in one line; None where they are undefined."""
     if error.expected is None or constant.absolute is None:
         return None
-    realised = "" if error.realised is None else f" expected, {plain(error.realised)} as drawn"
-    return f"{plain(error.expected)}{realised} (in its own units); {plain(constant.absolute)} for the best constant per class"
-
-
-def plain(figure: float, *, finer: int = 0) -> str:
-    """A figure with three significant digits, or `finer` more, and all digits before the point."""
-    size = abs(figure)
-    if size == 0:
-        return "0"
-    if size < 1e-4 or size >= 1e15:
-        return f"{figure:.{2 + finer}e}".replace("-", "−")
-    decimals = max(0, 2 + finer - math.floor(math.log10(size) + 1e-4))
-    return f"{figure:,.{decimals}f}".replace("-", "−")
-
-
-def told_apart(one: float, other: float) -> tuple[str, str]:
-    """Two figures with as many digits as show how far they are apart, at most six."""
-    distance, size = abs(one - other), max(abs(one), abs(other))
-    finer = min(3, max(0, math.ceil(math.log10(size / distance)) - 2)) if 0 < distance < math.inf else 0
-    return plain(one, finer=finer), plain(other, finer=finer)
+    realised = "" if error.realised is None else f" expected, {number(error.realised)} as drawn"
+    return f"{number(error.expected)}{realised} (in its own units); {number(constant.absolute)} for the best constant per class"

@@ -5,7 +5,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from kepsilon.evaluate.survival.figures import Compared, Relation, Survival, plain, told_apart
+from kepsilon.evaluate.survival.figures import Compared, Relation, Survival
+from kepsilon.rounding import number, told_apart
 
 _MOST_NAMED = 6
 """Statistics of each kind that the sentence names; a table names them all."""
@@ -49,8 +50,8 @@ def _unusable(survives: Mapping[str, Survival]) -> Iterator[str]:
             which = "the" if len(wrong) == len(own.quantiles.by_percent) else f"the {_names(wrong)} %"
             yield f"{which} quantile{'s' * (len(wrong) > 1)} of {name}"
         if own.error.usable is False and own.error.expected is not None:
-            constant = plain(own.error_of_best_constant.absolute or 0.0)
-            yield f"single values of {name} (off by {plain(own.error.expected)}; one constant per class by {constant})"
+            constant = number(own.error_of_best_constant.absolute or 0.0)
+            yield f"single values of {name} (off by {number(own.error.expected)}; one constant per class by {constant})"
     for name, own in survives.items():
         for other, relation in _once(survives, name, own):
             if relation.slope.usable is False:
@@ -81,7 +82,7 @@ def _instead(one: Compared) -> str:
 def _times(one: Compared) -> str:
     if one.after is None or not one.before:
         return _instead(one)
-    return f"{plain(one.after / one.before)} times what it was"
+    return f"{number(one.after / one.before)} times what it was"
 
 
 def _listed(parts: Sequence[str]) -> str:

@@ -9,6 +9,7 @@ from kepsilon.pages.charts.ladder import Ladder, level_ladders
 from kepsilon.pages.charts.lines import Limit, Mark, Series, Spread, line_chart
 from kepsilon.pages.charts.palette import STYLE, Style, style_of_k, styles_of, styles_of_epsilon
 from kepsilon.pages.charts.scatter import Dot, scatter_chart
+from kepsilon.pages.charts.small import small_distributions, small_labels
 
 __all__ = [
     "STYLE",
@@ -32,6 +33,8 @@ __all__ = [
     "scatter_chart",
     "share_bar",
     "sheet",
+    "small_distributions",
+    "small_labels",
     "standalone",
     "style_of_k",
     "styles_of",

@@ -52,11 +52,13 @@ def bar_chart(
     axis_words: Wording = plain,
     limit: Limit | None = None,
     holds: float = 0,
+    one_name: bool = False,
     width: float = WIDTH,
 ) -> Drawing:
     """Bars on one axis from 0, with a legend if segments have several names. `limit` is drawn across the bars.
 
-    The axis reaches at least to `holds`, so that charts side by side can have the same axis.
+    The axis reaches at least to `holds`, so that charts side by side can have the same axis. With `one_name` there is no
+    legend: colours only repeat what the names of the bars say.
     """
     totals = [sum(segment.amount for segment in bar.segments) for bar in bars]
     left = min(max((text_width(bar.name) for bar in bars), default=0), width / 3) + 10
@@ -68,9 +70,13 @@ def bar_chart(
     top = 22.0
     bottom = top + _LINE * len(bars)
     parts = []
+    free = -math.inf
     for tick in x.ticks(4):
-        parts.append(path(f"M{xy(x.place(tick))} {xy(top)}V{xy(bottom)}", "grid"))
-        parts.append(text(x.place(tick), bottom + 15, axis_words(tick), "m"))
+        at, words = x.place(tick), axis_words(tick)
+        parts.append(path(f"M{xy(at)} {xy(top)}V{xy(bottom)}", "grid"))
+        if at - text_width(words) / 2 > free:
+            parts.append(text(at, bottom + 15, words, "m"))
+            free = at + text_width(words) / 2 + 4
     for i, bar in enumerate(bars):
         y = top + _LINE * i + 5
         parts.append(text(left - 7, y + 12, shortened(bar.name, width / 3), "ink e"))
@@ -93,7 +99,7 @@ def bar_chart(
     parts.append(text(middle, bottom + 32, shortened(label, 2 * min(middle, width - middle)), "ink m"))
     height = bottom + 40
     kinds = {segment.name: segment.colour for bar in bars for segment in bar.segments}
-    if len(kinds) > 1:
+    if len(kinds) > 1 and not one_name:
         samples = [(rectangle(0, -5, 18, 9, f"f{colour}"), name) for name, colour in kinds.items()]
         drawn, last = legend(samples, left=0, top=height + 14, right=width)
         parts, height = parts + drawn, last + 8

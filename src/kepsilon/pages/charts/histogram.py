@@ -9,6 +9,7 @@ from itertools import pairwise
 from kepsilon.pages.charts.axes import Axis, fitted, frame, plain, room_for
 from kepsilon.pages.charts.drawing import WIDTH, Drawing, drawing, legend, path, rectangle, text, text_width, xy
 from kepsilon.pages.charts.palette import BLUE
+from kepsilon.pages.charts.small import densities
 
 _GAP = 4
 """Space between the bins and the open bins at both ends."""
@@ -28,9 +29,15 @@ def histogram_pair(
 ) -> Drawing:
     """Two histograms in one chart. There are two edges or more, and one bin more than edges; bins of None are not drawn.
 
-    The open bins at the ends stand apart, as wide as the narrowest bin, above ‹ and ›.
+    Bars stand for densities, records per width of the narrowest bin: the area of a bar tells its records, so that a bin
+    which is wider than others is no peak. The open bins at the ends stand apart, as wide as the narrowest bin, above ‹
+    and ›.
     """
-    counts = [count for count in (*before, *after) if count is not None]
+    widths = [b - a for a, b in pairwise(edges)]
+    if max(widths) > min(widths) * 1.001:
+        y_label = f"{y_label} per {plain(float(f'{min(widths):.6g}'))}"
+    heights = densities(before, edges), densities(after, edges)
+    counts = [count for own in heights for count in own if count is not None]
     bottom, top = height - 42, 24.0
     y = fitted(counts, start=bottom, end=top, from_zero=True)
     left, right = max(room_for(plain, y.ticks()), 24), width - 6
@@ -41,11 +48,11 @@ def histogram_pair(
     arrows = (left + one / 2, right - one / 2)
     ticks = [tick for tick in x.ticks(6) if all(_apart(x.place(tick), plain(tick), arrow) for arrow in arrows)]
     parts = frame(x, y, x_label=x_label, y_label=y_label, x_ticks=ticks, reach=(left, right))
-    for (a, b), count in zip(spans, after, strict=True):
+    for (a, b), count in zip(spans, heights[1], strict=True):
         if count is not None:
             parts.append(rectangle(a + 0.4, y.place(count), b - a - 0.8, bottom - y.place(count), f"f{BLUE} pale"))
             parts.append(path(f"M{xy(a + 0.4)} {xy(y.place(count))}H{xy(b - 0.4)}", f"line s{BLUE}"))
-    parts.append(path(_outline(spans, before, y), "outline"))
+    parts.append(path(_outline(spans, heights[0], y), "outline"))
     parts += [text(at, bottom + 16, sign, "m") for at, sign in zip(arrows, "‹›", strict=True)]
     samples = [
         (path("M0 4V-4H9V1H18V4", "outline"), names[0]),
@@ -59,7 +66,7 @@ def _apart(at: float, words: str, arrow: float) -> bool:
     return abs(at - arrow) > text_width(words) / 2 + 6
 
 
-def _outline(spans: Sequence[tuple[float, float]], counts: Sequence[int | None], y: Axis) -> str:
+def _outline(spans: Sequence[tuple[float, float]], counts: Sequence[float | None], y: Axis) -> str:
     """Path around the bins; it joins bins that touch, and goes down to the axis where a bin is missing."""
     steps, floor, open_at = [], xy(y.start), None
     for (a, b), count in zip(spans, counts, strict=True):

@@ -5,10 +5,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kepsilon.pages.charts import Bar, Segment, bar_chart
+from kepsilon.pages.charts import Bar, Limit, Segment, bar_chart
 from kepsilon.pages.charts.axes import percent as axis_percent
 from kepsilon.pages.charts.palette import BLUE
 from kepsilon.pages.figures.figure import Figure, Table
+from kepsilon.pages.figures.first_screen import max_risk
 from kepsilon.pages.wording import number, percent, plural
 from kepsilon.predict.kept_columns import ALARM, NOTE
 from kepsilon.publish.record import Record
@@ -19,6 +20,7 @@ _MOST_BARS = 10
 def attackers_figure(record: Record) -> Figure:
     """Who could link how many records, those who know least first."""
     expected = [own for own in record.attackers if own.risk is not None]
+    limit = max_risk(record)
     return Figure(
         title="Who could link how many records",
         sentences=[
@@ -36,6 +38,7 @@ def attackers_figure(record: Record) -> Figure:
             ],
             title="Share of the records that each attacker is expected to link",
             label="records linked, expected",
+            limit=None if limit is None else Limit(limit, f"limit {percent(limit)}"),
             axis_words=axis_percent,
         ),
         table=Table(

@@ -10,7 +10,7 @@ from kepsilon.evaluate.pictures import KQuasiPicture, Pictures, ValuePicture
 from kepsilon.pages.charts import Ladder, histogram_pair, level_ladders
 from kepsilon.pages.charts.axes import plain
 from kepsilon.pages.figures.figure import Figure, Table
-from kepsilon.pages.wording import counted_by_value, exact, listed, percent, plural
+from kepsilon.pages.wording import exact, listed, percent, plural
 from kepsilon.publish.record import Record
 
 
@@ -127,30 +127,7 @@ def _bin_names(edges: Sequence[float]) -> list[str]:
     return [f"under {plain(edges[0])}", *inner, f"{plain(edges[-1])} and more"]
 
 
-def treatment(record: Record, pictures: Pictures) -> Table:
-    """Table of what became of every attribute."""
-    guarantee = record.guarantee
-    drawn = {quasi.name: quasi for quasi in pictures.k_quasis}
-    rows = []
-    for name, attribute in record.policy.attributes.items():
-        role = attribute["role"]
-        if role == "identifier":
-            words = "dropped"
-        elif role == "k-quasi":
-            words = _generalised(drawn.get(name), (record.levels or {}).get(name))
-        elif role == "epsilon-quasi":
-            words = f"{_protected(record, name)}, in steps of {exact(attribute['precision'])}"
-            if record.clipped.get(name):
-                clipped_words = counted_by_value(record.clipped[name], guarantee.k)
-                what = "value outside the bounds was" if clipped_words == "1" else "values outside the bounds were"
-                words += f"; {clipped_words} {what} clipped first"
-        else:
-            words = "kept as it is"
-        rows.append([name, role, words])
-    return Table(headers=["attribute", "role", "what became of it"], rows=rows, n_words=3)
-
-
-def _protected(record: Record, name: str) -> str:
+def protected_words(record: Record, name: str) -> str:
     """What was done to an ε-quasi: noise, averages, or both."""
     how = record.guarantee.ranges.get(name)
     epsilon = f"{exact(record.guarantee.epsilon)}{record.policy.share_of_epsilon}"
@@ -164,7 +141,8 @@ def _protected(record: Record, name: str) -> str:
     return f"{words}; the sums have {noise}" if noise else words
 
 
-def _generalised(quasi: KQuasiPicture | None, level: int | None) -> str:
+def generalised_words(quasi: KQuasiPicture | None, level: int | None) -> str:
+    """What was done to a k-quasi; without a level for the whole column, every class has labels of its own."""
     if level is None:
         return "generalised"
     of = f" of {quasi.n_levels - 1}" if quasi else ""

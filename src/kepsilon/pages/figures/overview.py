@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the report consists of: tiles with the main numbers, warnings, all figures in order, and how it was made."""
+"""What the report consists of below its first screen: sections in order, folded details, and how it was made."""
 
 from __future__ import annotations
 
@@ -9,101 +9,41 @@ from kepsilon.evaluate.pictures import Pictures
 from kepsilon.pages.figures.attackers import attackers_figure, kept_columns_figures
 from kepsilon.pages.figures.changes import distribution_figure, generalised_figures
 from kepsilon.pages.figures.costs import class_size_figures, error_figure, not_given
-from kepsilon.pages.figures.figure import Section, Table, Tile, and_more
-from kepsilon.pages.figures.groups import group_figures, group_warnings
+from kepsilon.pages.figures.figure import Section, Table
+from kepsilon.pages.figures.groups import group_figures
 from kepsilon.pages.figures.labels import label_figures
-from kepsilon.pages.figures.left_out import released_words, suppression_figure
+from kepsilon.pages.figures.left_out import suppression_figure
+from kepsilon.pages.figures.officer import single_risks_figure
 from kepsilon.pages.figures.risks import linking_figure, outlier_figures, reidentification_figure
 from kepsilon.pages.figures.sensitive import sensitive_figures
 from kepsilon.pages.figures.survival import RULES, survival_figures
-from kepsilon.pages.wording import exact, out_of, percent, plural
-from kepsilon.predict.kept_columns import ALARM
+from kepsilon.pages.wording import exact, listed, percent
+from kepsilon.policy.names import shown_name
 from kepsilon.publish.record import Record
 
 
-def tiles(record: Record) -> Iterator[Tile]:
-    counts = record.records
-    left_out = counts.read - counts.released
-    share = percent(left_out / counts.read) if left_out else "none"
-    are = "record read is" if counts.read == 1 else "records read are"
-    yield Tile(value=released_words(record), meaning=f"{are} released; {share} left out")
-    has_k_quasis = bool(record.policy.attributes_with_role("k-quasi"))
-    if has_k_quasis and record.persons is not None:
-        yield Tile(
-            value=f"{record.persons.fewest_in_a_class:,}",
-            meaning=f"persons share the rarest published combination; promised: {exact(record.guarantee.k)}",
-        )
-    elif has_k_quasis:
-        yield Tile(
-            value=f"{record.classes.smallest:,}",
-            meaning=f"records share the rarest published combination; promised: {exact(record.guarantee.k)}",
-        )
-    if record.groups is not None:
-        of = "records" if record.persons is None else "persons"
-        are = "averages are published" if record.groups.count != 1 else "average is published"
-        each = f"each of at least {record.groups.smallest:,} {of}; asked for: {exact(record.groups.asked)}, or a whole class"
-        yield Tile(value=f"{record.groups.count:,}", meaning=f"{are}, {each}")
-    headline = record.linking_risk.predicted.headline
-    yield Tile(
-        value=out_of(headline.risk.total),
-        meaning=f"records are linked to the right person, on average, by {headline.attacker}",
+def officer_section(record: Record) -> Section:
+    """Who could link whom, held against the limit, how sure of single records, and what kept columns and classes tell."""
+    return Section(
+        title="Risk, for the data-protection officer",
+        figures=[
+            attackers_figure(record),
+            single_risks_figure(record),
+            *sensitive_figures(record),
+            *kept_columns_figures(record),
+        ],
     )
-    yield from and_more(
-        [
-            Tile(value=percent(expected), meaning=f"is how far {name} is off on average, of its value")
-            for name, error in record.error.items()
-            if (expected := error.predicted.expected_relative) is not None
-        ]
-    )
-    if has_k_quasis:
-        loss = record.loss.ncp.overall
-        yield Tile(value=percent(loss), meaning="of the detail of the generalised attributes is lost")
 
 
-def warnings(record: Record) -> Iterator[str]:
-    if record.seeded:
-        undo = "undo the order" if record.guarantee.epsilon is None else "take the noise away and undo the order"
-        yield (
-            f"This release was drawn with a seed. Whoever knows or guesses the seed can {undo}: it is for tests only and must "
-            "not be given to anybody."
-        )
-    for own in record.kept_columns.values():
-        if own.verdict == ALARM:
-            yield f"{_sentence('; '.join(own.in_words))}. The policy accepts this."
-    if record.groups is not None:
-        yield from group_warnings(record, record.groups)
-    for name, n_classes in record.constant_classes.items():
-        if n_classes and record.groups is None:
-            yield (
-                f"In {plural(n_classes, 'class', 'classes')} all records agree on {name}, so that its value is published "
-                "there without noise. A coarse range would cure this."
-            )
-    for name, small in record.small_noise.items():
-        if small.classes:
-            yield (
-                f"In {plural(small.classes, 'class', 'classes')} the noise of {name} is small beside its precision: at least "
-                f"every second value is published as it is, in the worst class {percent(small.likeliest)} of them. A smaller "
-                "ε, a wider range or a finer precision would cure this."
-            )
-    for name, found in record.outliers.items():
-        if found.recoverable:
-            yield (
-                f"In {plural(found.recoverable, 'class', 'classes')} one record's {name} stands out, and the size of the noise "
-                f"gives it away within {percent(found.within)} to an attacker who knows all other records of the class and "
-                f"which published values are theirs: with a chance of one half or more, at most {percent(found.likeliest)}, "
-                "whatever ε is. Declared bounds would cure this."
-            )
+def left_out_section(record: Record) -> Section:
+    return Section(title="Who was left out", figures=[suppression_figure(record)])
 
 
-def _sentence(words: str) -> str:
-    """Words with a capital letter at their beginning."""
-    return words[:1].upper() + words[1:]
-
-
-def sections(record: Record, pictures: Pictures) -> Iterator[Section]:
+def detail_sections(record: Record, pictures: Pictures) -> Iterator[Section]:
+    """Everything that is folded: one figure after another, for whoever wants to look closer."""
     surviving = [*survival_figures(record)]
     if surviving:
-        yield Section(title="What may be used", figures=surviving, sentences=[RULES])
+        yield Section(title="Statistics, before and as published", figures=surviving, sentences=[RULES])
     generalised = [*generalised_figures(pictures), *label_figures(pictures)]
     if generalised:
         yield Section(title="What was generalised", figures=generalised)
@@ -120,16 +60,19 @@ def sections(record: Record, pictures: Pictures) -> Iterator[Section]:
     if errors or undrawn:
         costs = "What averaging costs" if averaged else "What the noise costs"
         yield Section(title=costs, figures=errors, sentences=undrawn)
-    risk = [
-        attackers_figure(record),
-        *kept_columns_figures(record),
-        linking_figure(record, pictures),
-        *sensitive_figures(record),
-        reidentification_figure(record),
-        *outlier_figures(record),
-    ]
-    yield Section(title="What risk is left", figures=risk)
-    yield Section(title="Who was left out", figures=[suppression_figure(record)])
+    risk = [linking_figure(record, pictures), reidentification_figure(record), *outlier_figures(record)]
+    yield Section(title="More about risk", figures=risk)
+
+
+def promises(record: Record) -> list[str]:
+    """The lines of the statement; what is promised alike of several attributes is said once, with all their names."""
+    shown = {shown_name(name) for name in record.policy.attributes_with_role("epsilon-quasi")}
+    grouped: dict[tuple[bool, str], list[str]] = {}
+    for line in record.guarantee.statement.split("\n"):
+        name = next((one for one in shown if line.startswith(f"{one}: ")), None)
+        key = (False, line) if name is None else (True, line.removeprefix(f"{name}: "))
+        grouped.setdefault(key, []).append(name or "")
+    return [f"{listed(names)}: {rest}" if is_named else rest for (is_named, rest), names in grouped.items()]
 
 
 def made(*, version: str, created: str, digest: str | None = None) -> str:

@@ -5,12 +5,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kepsilon.evaluate.survival.figures import PERCENTS, Compared, Survival, plain, told_apart
+from kepsilon.evaluate.survival.figures import PERCENTS, Compared, Survival
 from kepsilon.evaluate.survival.words import survival_in_words
 from kepsilon.pages.charts import Box, SlopePanel, before_after
 from kepsilon.pages.figures.figure import Figure, Table
 from kepsilon.pages.wording import NOTHING, percent
 from kepsilon.publish.record import Record
+from kepsilon.rounding import number, told_apart
 
 RULES = (
     "A mean or quantile may be used if it is off by no more than a tenth of the spread before, a spread if it is off by no "
@@ -20,6 +21,41 @@ RULES = (
 
 _MOST_PANELS = 6
 """Relations that are drawn; the table has all of them."""
+_MOST_RELATED = 4
+"""Relations that a line of the summary names."""
+
+
+def survival_table(record: Record) -> Table | None:
+    """What an analyst may use of each ε-quasi, one line for each; None where there is none."""
+    if not record.survives:
+        return None
+    rows = []
+    for name, own in record.survives.items():
+        related = [
+            f"{other} ({'yes' if one.slope.usable and one.correlation.usable else 'no'})"
+            for other, one in own.relations.items()
+            if one.slope.usable is not None and one.correlation.usable is not None
+        ]
+        more = f" and {len(related) - _MOST_RELATED:,} more" if len(related) > _MOST_RELATED else ""
+        rows.append(
+            [
+                name,
+                _change(own.mean),
+                _change(own.spread),
+                _used(own.quantiles.usable),
+                _used(own.error.usable),
+                (", ".join(related[:_MOST_RELATED]) + more) or NOTHING,
+            ]
+        )
+    headers = ["", "mean", "spread", "quantiles", "single values", "how it goes with"]
+    return Table(headers=headers, rows=rows, n_words=6)
+
+
+def _change(one: Compared) -> str:
+    """Whether a statistic may be used, with its figures before and after."""
+    if one.before is None or one.after is None:
+        return _used(one.usable)
+    return f"{_used(one.usable)}: {number(one.before)} → {number(one.after)}"
 
 
 def survival_figures(record: Record) -> Iterator[Figure]:
@@ -50,10 +86,10 @@ def _about_single_values(name: str, own: Survival) -> Iterator[str]:
     error, constant = own.error, own.error_of_best_constant.absolute
     if error.expected is None or constant is None:
         return
-    as_drawn = "" if error.realised is None else f" ({plain(error.realised)} as drawn)"
+    as_drawn = "" if error.realised is None else f" ({number(error.realised)} as drawn)"
     yield (
-        f"A single value is off by {plain(error.expected)} on average{as_drawn}, in the units of {name}; one constant per "
-        f"class, its median, would be off by {plain(constant)}."
+        f"A single value is off by {number(error.expected)} on average{as_drawn}, in the units of {name}; one constant per "
+        f"class, its median, would be off by {number(constant)}."
     )
 
 
@@ -101,7 +137,7 @@ def _row(words: str, one: Compared) -> list[str]:
 
 def _number(figure: float | None) -> str:
     """A figure with three digits: with all of them, a quantile would be the value of a record."""
-    return NOTHING if figure is None else plain(figure)
+    return number(figure)
 
 
 def _used(usable: bool | None) -> str:

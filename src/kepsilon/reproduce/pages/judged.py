@@ -218,5 +218,5 @@ def _value(one: Json) -> str:
 def _with_unit(value: float | None, unit: str) -> str:
     if value is None:
         return "undefined"
-    written = {SHARE: f"{100 * value:.2f}{NO_BREAK}%", EPSILON: number(value, 3), LOSS: f"{value:.3f}"}
-    return written.get(unit) or f"{f'{value:.2f}' if unit == TIMES else number(value, 3)}{NO_BREAK}{unit}"
+    written = {SHARE: f"{100 * value:.2f}{NO_BREAK}%", EPSILON: number(value), LOSS: f"{value:.3f}"}
+    return written.get(unit) or f"{f'{value:.2f}' if unit == TIMES else number(value)}{NO_BREAK}{unit}"

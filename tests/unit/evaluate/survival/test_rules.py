@@ -16,10 +16,9 @@ from kepsilon.evaluate.survival.figures import (
     Quantiles,
     Relation,
     Survival,
-    plain,
-    told_apart,
 )
 from kepsilon.evaluate.survival.words import survival_in_words
+from kepsilon.rounding import number, told_apart
 
 CASES = {
     "mean within a tenth of the spread": (rules.shift(170, 170.9, spread=9.0), True),
@@ -113,7 +112,7 @@ def test_nothing_to_compare_is_no_sentence():
     ],
 )
 def test_figures_have_three_digits(figure, words):
-    assert plain(figure) == words
+    assert number(figure) == words
 
 
 def test_two_figures_that_differ_look_different():
