@@ -13,7 +13,7 @@ PACKAGE = ROOT / "src" / "kepsilon"
 LARGEST_MODULE = 600
 EXPLAIN_FROM = 400
 
-BASE = {"errors", "version", "json_values", "stopwatch", "special_files", "encodings"}
+BASE = {"errors", "version", "json_values", "stopwatch", "special_files", "encodings", "rounding"}
 """What everybody may import: nothing here imports anything of the package."""
 
 MAY_IMPORT: dict[str, set[str]] = {
@@ -23,6 +23,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "stopwatch": set(),
     "special_files": set(),
     "encodings": set(),
+    "rounding": set(),
     "policy": set(),
     "files": set(),
     "table": {"policy"},

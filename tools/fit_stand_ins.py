@@ -266,7 +266,7 @@ def _rows(folder: Path, name: str) -> list[dict[str, str]]:
 def as_source(figures: Mapping[str, tuple[Any, str]]) -> str:
     purpose = (
         "The figures that the stand-ins are drawn from; written by `tools/fit_stand_ins.py`, not by hand.\n\n"
-        "Each names the table it was fitted to; where those come from is told in `docs/data-sets.md`.\n"
+        "Each names the table it was fitted to; where those come from is told in `docs/explanation/data-sets.md`.\n"
     )
     parts = [
         f'# SPDX-License-Identifier: Apache-2.0\n"""{purpose}"""\n\nfrom __future__ import annotations\n',

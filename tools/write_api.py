@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Writes docs/api.md from the signatures and docstrings of the public names: python tools/write_api.py"""
+"""Writes docs/reference/api.md from the signatures and docstrings of the public names: python tools/write_api.py"""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 
 import kepsilon
 
-PAGE = Path(__file__).resolve().parent.parent / "docs" / "api.md"
+PAGE = Path(__file__).resolve().parent.parent / "docs" / "reference" / "api.md"
 PARTS = {
     "What a curator does": [
         "propose_policy", "check", "explore", "anonymise", "audit", "manifest", "offending_values",
@@ -43,6 +43,8 @@ def page() -> str:
         "",
         "Everything that `import kepsilon` offers; whatever is not listed here may change without notice.",
         "`tools/write_api.py` writes this page. [policy.md](policy.md) explains policies, [record.md](record.md) records.",
+        "",
+        "Every risk on this page is that of an attacker who knows the quasis of everybody, unless another is named.",
     ]
     for title, names in PARTS.items():
         lines += ["", f"## {title}"]

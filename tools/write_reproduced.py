@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Writes docs/reproduced.md from the claims.json of a full run, and keeps that file beside it.
+"""Writes docs/explanation/reproduced.md from the claims.json of a full run, and keeps that file beside it.
 
 `python tools/write_reproduced.py FOLDER`, where FOLDER is what `kepsilon reproduce` wrote; `make reproduce` does both.
 """
@@ -12,7 +12,7 @@ from pathlib import Path
 
 from kepsilon.reproduce.pages.docs_page import docs_page
 
-DOCS = Path(__file__).resolve().parent.parent / "docs"
+DOCS = Path(__file__).resolve().parent.parent / "docs" / "explanation"
 
 
 def main(folder: Path) -> int:
@@ -23,7 +23,7 @@ def main(folder: Path) -> int:
         return 1
     (DOCS / "reproduced.json").write_text(text, encoding="utf-8")
     (DOCS / "reproduced.md").write_text(docs_page(claims), encoding="utf-8")
-    print("docs/reproduced.md and docs/reproduced.json are written")
+    print("docs/explanation/reproduced.md and docs/explanation/reproduced.json are written")
     return 0
 
 

@@ -46,7 +46,7 @@ def number_reader(step="1", **changes):
     ],
 )
 def test_intervals_cover_what_they_say(label, covered):
-    """Each label covers the values that docs/policy.md says it covers."""
+    """Each label covers the values that docs/reference/policy.md says it covers."""
     domain, reader = number_reader()
     reading = reader.read(label)
     assert reading is not None

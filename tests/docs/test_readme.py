@@ -28,7 +28,7 @@ from kepsilon.policy.roles import EpsilonQuasi, KQuasi
 from material.machine import ROOT
 
 README = (ROOT / "README.md").read_text(encoding="utf-8")
-PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md"), *(ROOT / "benchmarks").glob("*.md")])
+PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), *(ROOT / "benchmarks").glob("*.md")])
 
 
 def blocks(language: str) -> list[str]:
@@ -78,7 +78,7 @@ def test_links_resolve(page):
 
 def test_every_policy_key_has_its_place_in_the_docs():
     """A key without a page would be a secret."""
-    page = (ROOT / "docs" / "policy.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs" / "reference" / "policy.md").read_text(encoding="utf-8")
     models = (Policy, KQuasi, EpsilonQuasi, MaskHierarchy, IntervalsHierarchy, GroupsHierarchy, SuppressHierarchy)
     for model in (*models, DatesHierarchy, FileHierarchy):
         for key in model.model_fields:
@@ -103,9 +103,9 @@ def test_every_public_name_has_a_docstring():
 
 
 def test_every_public_name_is_documented_once():
-    """`docs/api.md` is what `tools/write_api.py` makes of the docstrings, and leaves no name out."""
+    """`docs/reference/api.md` is what `tools/write_api.py` makes of the docstrings, and leaves no name out."""
     written = runpy.run_path(str(ROOT / "tools" / "write_api.py"))
-    page = (ROOT / "docs" / "api.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs" / "reference" / "api.md").read_text(encoding="utf-8")
     assert written["page"]() == page, "run: python tools/write_api.py"
     assert sorted(re.findall(r"^### `(\w+)`$", page, flags=re.MULTILINE)) == sorted(kepsilon.__all__)
     entries = re.split(r"^### `\w+`$", page, flags=re.MULTILINE)[1:]
@@ -114,7 +114,7 @@ def test_every_public_name_is_documented_once():
 
 def test_every_place_that_the_architecture_page_names_exists():
     """A page about the house is worth nothing once the rooms have moved."""
-    page = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs" / "explanation" / "architecture.md").read_text(encoding="utf-8")
     named = set(re.findall(r"`((?:[a-z_*]+/)*[a-z_*]+(?:\.py|/))`", page))
     tests = {path.name for path in (ROOT / "tests").rglob("test_*.py")}
     assert len(named) > 30

@@ -12,7 +12,7 @@ from kepsilon.reproduce.pages.docs_page import docs_page
 from kepsilon.reproduce.scope import Scope
 from material.machine import ROOT
 
-PAGE, SOURCE = ROOT / "docs" / "reproduced.md", ROOT / "docs" / "reproduced.json"
+PAGE, SOURCE = ROOT / "docs" / "explanation" / "reproduced.md", ROOT / "docs" / "explanation" / "reproduced.json"
 HOLD_ON_ADULT = (1, 2, 4, 5, 6, 8, 9, 11, 12, 17)
 
 

@@ -167,6 +167,87 @@ def test_a_second_interrupt_leaves_nothing(second, tmp_path):
     assert sorted(path.name for path in tmp_path.iterdir()) == ["policy.toml", "table"]
 
 
+FEW_FILES = """
+import resource, sys
+n = int(sys.argv.pop(1))
+resource.setrlimit(resource.RLIMIT_NOFILE, (n, n))
+from kepsilon.__main__ import main
+main()
+"""
+
+
+@pytest.mark.parametrize("n_files", [5, 6, 7])
+def test_where_few_files_may_be_open_a_refusal_leaves_nothing(n_files, tmp_path):
+    """Neither spilt records nor a half-written release; with fewer than five, Python itself does not start."""
+    source = Case(pa.table(random_people(300)), document()).write(tmp_path)
+    (tmp_path / "policy.toml").write_text(POLICY, encoding="utf-8")
+    words = ["anonymise", source, "-p", tmp_path / "policy.toml", "-o", tmp_path / "out.parquet", "--memory", "200MB"]
+    program = [sys.executable, "-c", FEW_FILES, str(n_files), *map(str, words)]
+    run = subprocess.run(program, capture_output=True, text=True, check=False)
+    left = sorted(path.name for path in tmp_path.iterdir() if path.name not in ("policy.toml", "table"))
+    if run.returncode == 0:
+        assert n_files == 7
+        assert left == ["out.parquet", "out.parquet.curator.json", "out.parquet.manifest.json"]
+    else:
+        assert run.returncode == 2, run.stderr
+        assert "Too many open files" in run.stderr
+        assert left == []
+
+
+NO_MORE_FILES = """
+import errno, fcntl, resource, sys
+from pathlib import Path
+from kepsilon.files.private_folders import SpillFolder
+
+def no_locks(*_arguments):
+    raise OSError(errno.ENOLCK, "no locks")
+
+place, when, locks = sys.argv[1:]
+if locks == "no locks":
+    fcntl.flock = no_locks
+folder = SpillFolder(Path(place))
+(folder.path / "0").mkdir()
+for path in (folder.path / "0.c", folder.path / "0" / "0.c"):
+    path.write_bytes(b"1234")
+resource.setrlimit(resource.RLIMIT_NOFILE, (50, 50))
+opened = []
+try:
+    while True:
+        opened.append(open("/dev/null"))
+except OSError:
+    pass
+if when == "closed":
+    folder.close()
+if locks == "no locks":
+    for file in opened:
+        file.close()
+"""
+
+
+@pytest.mark.parametrize(("when", "locks"), [("closed", "locks"), ("at the end", "locks"), ("closed", "no locks")])
+def test_a_folder_is_removed_where_no_further_file_can_be_opened(when, locks, tmp_path):
+    """Its lock is given up for listing it; without one, it is removed at the end of the run, when others are closed."""
+    program = [sys.executable, "-c", NO_MORE_FILES, str(tmp_path), when, locks]
+    run = subprocess.run(program, capture_output=True, text=True, check=True)
+    assert (run.stderr, list(tmp_path.iterdir())) == ("", [])
+
+
+def test_a_folder_that_cannot_be_locked_is_removed(tmp_path, monkeypatch):
+    """It is made before it is locked; the error is worded as any other of the disk."""
+    n_locked = 0
+
+    def broken_later(*_arguments: object) -> None:
+        nonlocal n_locked
+        n_locked += 1
+        if n_locked > 1:  # the first is the lock on the folder around it
+            raise OSError(errno.EIO, "broken")
+
+    monkeypatch.setattr(fcntl, "flock", broken_later)
+    with pytest.raises(kepsilon.EngineError, match="cannot be written: Input/output error"):
+        SpillFolder(tmp_path)
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_more_memory_than_the_machine_has_is_refused(tmp_path, kepsilon_command, monkeypatch):
     """With what it has; before any work."""
     source = Case(pa.table(random_people(300)), document()).write(tmp_path)

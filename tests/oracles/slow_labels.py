@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a class should show, worked out one class at a time from the sentences of docs/policy.md, without any code.
+"""What a class should show, worked out one class at a time from the sentences of docs/reference/policy.md, without any code.
 
 Values are texts, None is null. A hierarchy is a list of labels for each value, from the value itself to the top.
 """

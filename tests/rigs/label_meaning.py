@@ -109,7 +109,7 @@ WRITTEN_NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]{1,3
 def number_of(value: Any) -> Fraction | None:
     """A value or a text as an exact number; a double stands for the shortest decimal that gives it.
 
-    docs/policy.md says what a number is; Python takes more texts for numbers, such as 1_000 and digits of other scripts.
+    docs/reference/policy.md says what a number is; Python takes more texts for numbers, such as 1_000 and digits of other scripts.
     An exponent of many digits is text, because the number would fill the memory.
     """
     text = str(value).strip()

@@ -33,6 +33,7 @@ from kepsilon.files.private_folders import (
     lock,
     locked,
     remove_left_overs,
+    remove_private,
     require_folder,
     worded,
 )
@@ -79,9 +80,7 @@ class Staging:
     def _remove(self) -> None:
         try:
             for private, held in self._private.values():
-                shutil.rmtree(private, ignore_errors=True)
-                if held is not None:
-                    os.close(held)
+                remove_private(private, held)
         finally:
             self._interrupts.end()
 

@@ -45,7 +45,12 @@ class SpillFolder:
                 remove_left_overs(parent, prefix=SPILL_PREFIX)
                 with undisturbed():  # no folder without somebody who removes it
                     self.path = Path(tempfile.mkdtemp(prefix=SPILL_PREFIX, dir=parent))
-                    self._remove = weakref.finalize(self, _remove, self.path, lock(self.path))
+                    try:
+                        held = lock(self.path)
+                    except OSError:
+                        remove_private(self.path, None)
+                        raise
+                    self._remove = weakref.finalize(self, _remove, self.path, held)
 
     def close(self) -> None:
         with undisturbed():  # once begun, a removal is not begun again
@@ -68,22 +73,38 @@ def owner_only(path: str, flags: int) -> int:
     return os.open(path, flags, 0o600)
 
 
+def remove_private(folder: Path, held: int | None) -> None:
+    """Removes a private folder, and then its lock.
+
+    Where no further file may be open, the descriptor of the lock is the one with which the folder is listed. Without a lock
+    it is removed at the end of the run, when others are closed.
+    """
+    shutil.rmtree(folder, ignore_errors=True)
+    if held is not None:
+        os.close(held)
+    if folder.exists():
+        _remove_slowly(folder)
+    if folder.exists():
+        atexit.register(_remove_slowly, folder)
+
+
+def _remove_slowly(folder: Path) -> None:
+    """Removes a folder with a single descriptor; `shutil.rmtree` needs two for each depth."""
+    for inside, folders, files in os.walk(folder, topdown=False):  # lists one folder at a time
+        for own in (*(Path(inside, name) for name in (*files, *folders)), Path(inside)):
+            with contextlib.suppress(OSError):
+                own.rmdir() if own.is_dir() and not own.is_symlink() else own.unlink()
+
+
 def _remove(folder: Path, held: int | None) -> None:
-    with undisturbed():
-        _remove_now(folder)
-        if held is not None:
-            os.close(held)
-
-
-def _remove_now(folder: Path) -> None:
     """Renames the folder and removes it: a worker that was not stopped yet can no longer write to the old name."""
-    going = folder.with_name(f"{folder.name}-going")
-    with contextlib.suppress(OSError):
-        folder.rename(going)
-    for own in (folder, going):
-        shutil.rmtree(own, ignore_errors=True)
-        if own.exists():  # too many files are open to list it; at the end of the run they are closed
-            atexit.register(shutil.rmtree, own, ignore_errors=True)
+    with undisturbed():
+        going = folder.with_name(f"{folder.name}-going")
+        with contextlib.suppress(OSError):
+            folder.rename(going)
+        if folder.exists():
+            shutil.rmtree(folder, ignore_errors=True)
+        remove_private(going, held)
 
 
 def _nothing(folder: Path) -> None:
@@ -106,8 +127,7 @@ def remove_left_overs(
                 if held is None:  # without locks, nothing tells whether its run is alive
                     continue
                 before(path)
-                _remove_now(path)
-                os.close(held)
+                _remove(path, held)
 
 
 def _is_ours(folder: Path, known: Collection[str]) -> bool:

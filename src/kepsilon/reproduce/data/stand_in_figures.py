@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The figures that the stand-ins are drawn from; written by `tools/fit_stand_ins.py`, not by hand.
 
-Each names the table it was fitted to; where those come from is told in `docs/data-sets.md`.
+Each names the table it was fitted to; where those come from is told in `docs/explanation/data-sets.md`.
 """
 
 from __future__ import annotations

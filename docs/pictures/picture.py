@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Draws docs/picture.svg, the README's picture: `python docs/picture.py`. All persons are made up."""
+"""Draws docs/pictures/picture.svg, the README's picture: `python docs/pictures/picture.py`. All persons are made up."""
 
 from __future__ import annotations
 
