@@ -68,12 +68,23 @@ class Stopwatch:
     seconds: dict[str, float] = field(default_factory=dict)
 
     @contextmanager
-    def step(self, name: str, *, shown: str | None = None) -> Iterator[None]:
-        """Measures the block as one step; the seconds of steps of one name add up. `on_step` gets `shown`, or the name."""
-        self.on_step(shown or name)
+    def step(self, name: str, *, shown: str | None = None, part: tuple[int, int, str] | None = None) -> Iterator[None]:
+        """Measures the block as one step; the seconds of steps of one name add up. `on_step` gets `shown`, or the name.
+
+        Where the block is one of many alike, `part` says how many of them are done, of how many, and what they are, such as
+        (3, 84, "cells"). What is counted inside it is not told then. An `on_step` that cannot be told numbers is told them
+        in words, "cells 3 of 84".
+        """
+        on_count: OnCount | None = getattr(self.on_step, "on_count", None)
+        if part is None or on_count is not None:
+            self.on_step(shown or name)
+        else:
+            done, of, what = part
+            self.on_step(f"{what} {done:,} of {of:,}")
+        if part is not None and on_count is not None:
+            on_count(*part)
         start = time.perf_counter()
-        on_count = getattr(self.on_step, "on_count", None)
-        outer = _LISTENER.set(_LISTENER.get() if on_count is None else on_count)
+        outer = _LISTENER.set(None if part is not None else on_count or _LISTENER.get())
         try:
             yield
         finally:

@@ -94,7 +94,7 @@ def explore(
             for own_k in ks:
                 partition = partitions.get(own_k) or _too_few(counted.n_staying, own_k)
                 for setting in (one for one in settings if one.fits(own_k)):
-                    with clock.step("expect", shown=f"cells {len(cells):,} of {n_cells:,}"):
+                    with clock.step("expect", part=(len(cells), n_cells, "cells")):
                         cells += _cells_of(partition, own, own_k, setting, counted, table)
     looked_at = [(cell.name, cell.prediction.kept_columns) for cell in cells if cell.prediction is not None]
     return Grid(
