@@ -145,8 +145,8 @@ def guarded(function: Callable[Parameters, Result]) -> Callable[Parameters, Resu
     """A public function whose errors hold no text of other code: not as message, not as cause, not as context.
 
     Errors of the system, such as a full disk, are passed on; they name files, not records. So are errors of functions that
-    the caller gave (`on_step`): they are told names of steps and numbers of what is done, nothing else. What fails because an argument is of another type than
-    the function says is the caller's mistake, and no bug of ours.
+    the caller gave (`on_step`): they are told names of steps and numbers of what is done, nothing else. What fails because an
+    argument is of another type than the function says is the caller's mistake, and no bug of ours.
     """
 
     @functools.wraps(function)

@@ -29,7 +29,7 @@ def linked_share(
     are nearest, in units of their standard deviation; of lines that are equally near, one at random. `groups` says by column
     what the labels of groups stand for, and `truth` is the line of each record.
     """
-    spread = [np.std(register[name].astype(np.float64)) or 1.0 for name in measured]
+    spread = [float(np.std(register[name].astype(np.float64))) or 1.0 for name in measured]
     theirs = _scaled(register, measured, spread)
     own = _scaled(records, measured, spread)
     fitting: dict[tuple[str, str], npt.NDArray[np.bool_]] = {}

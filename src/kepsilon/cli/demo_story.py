@@ -6,6 +6,7 @@ from __future__ import annotations
 import csv
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import click
@@ -61,12 +62,12 @@ class Story:
         truth = np.empty(len(linkage), dtype=np.int64)
         truth[linkage["released_row"].to_numpy()] = linkage["original_row"].to_numpy()
         everybody = np.arange(len(before["name"]))
-        attack = {"labelled": LABELLED, "measured": MEASURED, "groups": GROUPS}
+        attack = partial(linked_share, register=before, labelled=LABELLED, measured=MEASURED, groups=GROUPS)
         return cls(
             before=before,
             after=after,
-            linked_before=linked_share(before, before, truth=everybody, **attack),
-            linked_after=linked_share(after, before, truth=truth, **attack),
+            linked_before=attack(before, truth=everybody),
+            linked_after=attack(after, truth=truth),
             analyses=tuple(_analyses(before, after)),
         )
 

@@ -8,7 +8,6 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Protocol
 
 STEPS = {
     "read": "reading records",
@@ -41,19 +40,11 @@ LONG_ENOUGH = 1.0
 """Seconds of a step before anything is said of the time left: the first of many parts is no measure."""
 
 
-class OnStep(Protocol):
-    """What is told which step begins and how much of it is done."""
-
-    def __call__(self, step: str) -> None: ...
-
-    def on_count(self, done: int, of: int, what: str) -> None: ...
-
-
 @contextmanager
-def progress() -> Iterator[OnStep]:
+def progress() -> Iterator[Callable[[str], None]]:
     """What shows the current step on stderr, with what is done of it; it shows nothing unless stderr is a terminal."""
     if not is_shown():
-        yield _Silent()
+        yield lambda step: None  # noqa: ARG005 (the name of the step is not shown)
         return
     from rich.console import Console
     from rich.text import Text
@@ -98,12 +89,6 @@ def progress_bar() -> Iterator[Callable[[str, float], None]]:
 def is_shown() -> bool:
     """Whether stderr is a terminal that can rewrite a line."""
     return sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
-
-
-class _Silent:
-    """Shows nothing. It has no `on_count`, so that nothing is counted for it."""
-
-    def __call__(self, step: str) -> None: ...
 
 
 class _Steps:

@@ -10,10 +10,10 @@ import click
 
 import kepsilon
 from kepsilon.cli.colours import coloured
-from kepsilon.cli.progress import progress as progress
-from kepsilon.cli.wrapping import note as note
+from kepsilon.cli.progress import progress as progress  # noqa: PLC0414 (others import it from here)
+from kepsilon.cli.wrapping import note as note  # noqa: PLC0414 (others import it from here)
 from kepsilon.cli.wrapping import shown, visible, width, wrapped
-from kepsilon.rounding import percent as percent
+from kepsilon.rounding import percent as percent  # noqa: PLC0414 (others import it from here)
 
 GAP = "  "
 LEAST_FOR_WORDS = 16
