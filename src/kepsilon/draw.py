@@ -32,7 +32,7 @@ from kepsilon.predict.noise_ranges import clip, declared_ends
 from kepsilon.predict.outlook import Outlook
 from kepsilon.predict.persons import PersonLook, realised_joined
 from kepsilon.predict.recheck import Recheck, RequirementsAgain
-from kepsilon.stopwatch import Stopwatch, ignore_step
+from kepsilon.stopwatch import Stopwatch, each_counted, ignore_step
 from kepsilon.table.arrays import BoolArray, FloatArray, IntArray
 from kepsilon.table.steps import steps_of
 
@@ -86,7 +86,7 @@ def perturb_and_measure(
                 attacks=attacks,
             )
         start = time.perf_counter()
-        for own in classes.draw(draw, random=random):
+        for own in each_counted(classes.draw(draw, random=random), n_classes=len(classes.sizes)):
             measured.add(own)
             seconds = {step: seconds.get(step, 0.0) + own.seconds[step] for step in own.seconds}
         passed = time.perf_counter() - start

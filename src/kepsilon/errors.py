@@ -145,8 +145,8 @@ def guarded(function: Callable[Parameters, Result]) -> Callable[Parameters, Resu
     """A public function whose errors hold no text of other code: not as message, not as cause, not as context.
 
     Errors of the system, such as a full disk, are passed on; they name files, not records. So are errors of functions that
-    the caller gave (`on_step`): they are told names of steps only. What fails because an argument is of another type than
-    the function says is the caller's mistake, and no bug of ours.
+    the caller gave (`on_step`): they are told names of steps and numbers of what is done, nothing else. What fails because an
+    argument is of another type than the function says is the caller's mistake, and no bug of ours.
     """
 
     @functools.wraps(function)
@@ -155,7 +155,7 @@ def guarded(function: Callable[Parameters, Result]) -> Callable[Parameters, Resu
         of_caller: list[BaseException] = []
         for name in CALLBACKS & kwargs.keys():
             if callable(kwargs[name]):
-                kwargs[name] = _noting(cast("Callable[..., object]", kwargs[name]), of_caller)
+                kwargs[name] = _Noting(cast("Callable[..., object]", kwargs[name]), of_caller)
         try:
             return function(*args, **kwargs)
         except BaseException as error:
@@ -173,17 +173,20 @@ def guarded(function: Callable[Parameters, Result]) -> Callable[Parameters, Resu
     return call
 
 
-def _noting(function: Callable[..., object], raised: list[BaseException]) -> Callable[..., object]:
-    """The function, with every error that it raises put into a list."""
+class _Noting:
+    """The function, with every error that it raises put into a list; so is its `on_count`, if it has one."""
 
-    def call(*args: object, **kwargs: object) -> object:
+    def __init__(self, function: Callable[..., object], raised: list[BaseException]) -> None:
+        self._function, self._raised = function, raised
+        on_count = getattr(function, "on_count", None)
+        self.on_count = _Noting(on_count, raised) if callable(on_count) else None
+
+    def __call__(self, *args: object, **kwargs: object) -> object:
         try:
-            return function(*args, **kwargs)
+            return self._function(*args, **kwargs)
         except BaseException as error:
-            raised.append(error)
+            self._raised.append(error)
             raise
-
-    return call
 
 
 def _wrong_type(function: Callable[..., object], args: tuple[object, ...], kwargs: dict[str, object]) -> str:

@@ -6,15 +6,20 @@ from __future__ import annotations
 import json
 import sys
 import warnings
+from collections.abc import Iterator
 from pathlib import Path
 
 import click
 
 import kepsilon
 from kepsilon.cli.engine_options import engine_arguments, engine_options, refuse_misfits
+from kepsilon.cli.next_command import show_next
 from kepsilon.cli.paths import AnyPath
-from kepsilon.cli.screen import note, progress, show_record, shown
+from kepsilon.cli.progress import progress
+from kepsilon.cli.screen import show_heading, show_paths, show_wrapped
+from kepsilon.cli.summary import figures_of_record, show_attackers, show_figures, show_promise
 from kepsilon.cli.surroundings import RunState, say, showing
+from kepsilon.cli.wrapping import note
 
 
 @click.command()
@@ -117,19 +122,33 @@ def anonymise(
         for warning in release.written.warnings:
             say(f"{note(warning)}\n")
         with showing("its summary"):
-            _show(release.written, as_json=as_json)
+            if as_json:
+                click.echo(json.dumps(release.written.record.to_json(), indent=2, ensure_ascii=False))
+            else:
+                show_record(release.written)
+                beside = () if linkage is None else ("--linkage", linkage)
+                show_next("audit", input_path, output, "-p", policy_path, *beside, why="Next: let other code check it")
 
 
-def _show(written: kepsilon.Written, *, as_json: bool) -> None:
-    if as_json:
-        click.echo(json.dumps(written.record.to_json(), indent=2, ensure_ascii=False))
-        return
-    show_record(
-        written.record,
-        where=f"release    {shown(written.path)}\nmanifest   {shown(written.manifest_path)}  (give it away with the release)\n"
-        f"record     {shown(written.record_path)}  (for you only)",
-    )
+def show_record(written: kepsilon.Written) -> None:
+    """Prints figures, attackers and the promise of a release, then its files, and last what may be done with it."""
+    record = written.record
+    show_figures(figures_of_record(record))
+    show_attackers(record.attackers)
+    show_promise(record.guarantee.statement)
+    show_heading("Files")
+    show_paths(_files(written))
+    if record.survival_in_words is not None:
+        show_heading("What analysts may use")
+        show_wrapped(record.survival_in_words)
+
+
+def _files(written: kepsilon.Written) -> Iterator[tuple[str, Path, str]]:
+    """What was written: its name, its path, and whom it is for."""
+    yield "release", written.path, ""
+    yield "manifest", written.manifest_path, "give it away with the release"
+    yield "record", written.record_path, "for you only"
     if written.report_path is not None:
-        click.echo(f"report     {shown(written.report_path)}  (for you only: open it in a browser)")
+        yield "report", written.report_path, "for you only: open it in a browser"
     if written.linkage_path is not None:
-        click.echo(f"linkage    {shown(written.linkage_path)}  (for you only: it undoes the release)")
+        yield "linkage", written.linkage_path, "for you only: it undoes the release"

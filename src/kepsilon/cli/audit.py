@@ -4,18 +4,21 @@
 from __future__ import annotations
 
 import json
-import shutil
 from pathlib import Path
 
 import click
 
 import kepsilon
+from kepsilon.cli.colours import coloured
 from kepsilon.cli.paths import AnyPath
-from kepsilon.cli.screen import progress, show_attackers
+from kepsilon.cli.progress import progress
+from kepsilon.cli.screen import show_wrapped
+from kepsilon.cli.summary import show_attackers
 from kepsilon.cli.surroundings import showing
+from kepsilon.cli.wrapping import width, wrapped
 
 BROKEN = 3
-COLOURS = {"broken": "red", "warning": "yellow", "note": "cyan", "passed": "green"}
+SEVERITIES = ("broken", "warning", "note", "passed")
 
 
 @click.command()
@@ -46,27 +49,26 @@ def audit(original_path: Path, release_path: Path, policy_path: Path, linkage: P
 
 
 def _show(found: kepsilon.Audit) -> None:
-    width = max(40, min(110, shutil.get_terminal_size().columns))
-    click.echo(click.wrap_text(found.headline, width=width))
+    show_wrapped(found.headline)
     click.echo()
-    for severity, colour in COLOURS.items():
+    for severity in SEVERITIES:
         for finding in found.findings:
             if finding.severity == severity:
-                text = f"{finding.check}: {finding.what}"
-                lines = click.wrap_text(text, width=width - 9).splitlines()
-                click.echo(click.style(severity.ljust(9), fg=colour, bold=True) + lines[0])
+                lines = wrapped(f"{finding.check}: {finding.what}", room=width() - 9)
+                click.echo(coloured(severity.ljust(9), bold=True) + lines[0])
                 for line in lines[1:]:
                     click.echo(" " * 9 + line)
-    click.echo()
     if found.figures.attackers is not None:
         show_attackers(found.figures.attackers)
-        click.echo()
+    click.echo()
     n_broken = len(found.broken)
     if n_broken and all(finding.check == "linkage" for finding in found.broken):
-        click.echo("The linkage contradicts the release; of the release itself no promise was found broken.")
+        show_wrapped("The linkage contradicts the release; of the release itself no promise was found broken.")
     elif n_broken:
-        click.echo(
+        show_wrapped(
             f"{n_broken} {'promise is' if n_broken == 1 else 'promises are'} broken: do not give this release away."
         )
     else:
-        click.echo("No promise was found broken. The findings are for you only, because the audit read the originals.")
+        show_wrapped(
+            "No promise was found broken. The findings are for you only, because the audit read the originals."
+        )

@@ -10,10 +10,12 @@ import click
 
 import kepsilon
 from kepsilon.cli.engine_options import engine_arguments, engine_options, refuse_misfits
-from kepsilon.cli.losses import losses_in_words
+from kepsilon.cli.next_command import free_name, show_next
 from kepsilon.cli.paths import AnyPath
-from kepsilon.cli.screen import agreements, note, progress, show_attackers, show_lines
+from kepsilon.cli.progress import progress
+from kepsilon.cli.summary import figures_of_prediction, show_attackers, show_figures
 from kepsilon.cli.surroundings import showing
+from kepsilon.cli.wrapping import note
 
 
 @click.command()
@@ -56,57 +58,16 @@ def check(
         if as_json:
             click.echo(json.dumps(prediction.to_json(), indent=2, ensure_ascii=False))
         else:
-            _show(prediction)
+            _show(prediction, input_path, policy_path)
 
 
-def _show(prediction: kepsilon.Prediction) -> None:
-    show_lines(_lines(prediction))
-    click.echo()
-    show_attackers(prediction.attackers)
+def _show(prediction: kepsilon.Prediction, input_path: Path, policy_path: Path) -> None:
+    """Prints warnings, figures and attackers, then the verdict and what to do next."""
     for warning in prediction.warnings:
-        click.echo(f"\n{note(warning)}")
+        click.echo(f"{note(warning)}\n")
+    show_figures(figures_of_prediction(prediction))
+    show_attackers(prediction.attackers)
     click.echo("\nThe policy can be met. Nothing was written.")
-
-
-def _lines(found: kepsilon.Prediction) -> list[tuple[str, str]]:
-    records, classes = found.records, found.classes
-    of = " of the counted" if records.counted < records.read else ""
-    lines = [("records", f"{records.read:,}")]
-    if records.suppressed_missing:
-        lines.append(("left out, value missing", f"{records.suppressed_missing:,}"))
-    if records.suppressed_unlisted:
-        lines.append(("left out, value unlisted", f"{records.suppressed_unlisted:,}"))
-    if records.suppressed_by_cap:
-        lines.append(("left out, cap per person", f"{records.suppressed_by_cap:,}"))
-    lines += [
-        ("combinations of k-quasis", f"{found.n_combinations:,}"),
-        ("left out for k", f"{records.suppressed_by_k:,}  ({found.suppressed_by_k:.2%}{of})"),
-        ("classes", f"{classes.count:,}, with {classes.smallest:,} to {classes.largest:,} records each"),
-    ]
-    if found.persons is not None:
-        lines.append(("persons", found.persons.in_words))
-    if found.groups is not None:
-        lines.append(("averages", found.groups.in_words(of="records" if found.persons is None else "persons")))
-    if found.levels:
-        lines.append(("levels", ", ".join(f"{name} {level}" for name, level in found.levels.items())))
-    lines += losses_in_words(found)
-    for name, error in found.error.items():
-        if error.expected_relative is not None:
-            lines.append((f"error of {name}", f"{error.expected_relative:.1%} expected, relative to the value"))
-        in_units = found.survives[name].in_words
-        if in_units is not None:
-            lines.append((f"{name} is off by", in_units))
-    for name, outliers in found.outliers.items():
-        lines.append((f"outliers of {name}", outliers.in_words()))
-    lines.append(("linking risk", found.risk_in_words))
-    averaged = found.groups is not None
-    largest = found.linking_risk.by_matching_in_words([*found.loss.ncp.by_attribute, *found.error], averaged=averaged)
-    lines.append(("largest single risk", largest))
-    lines += agreements(found)
-    if found.confident_k is not None:
-        share = found.confident_k.of_entering.total
-        lines.append(("left out for confidence", f"{share:.2%} of the rest, expected"))
-    if found.confident_k is not None or of:
-        expected = ", expected" if found.confident_k is not None else ""
-        lines.append(("left out altogether", f"{found.suppression.total:.2%} of those read{expected}"))
-    return lines
+    output = free_name(Path(f"release{input_path.suffix}"))
+    report = free_name(output.with_suffix(".html"))
+    show_next("anonymise", input_path, "-p", policy_path, "-o", output, "--report", report)

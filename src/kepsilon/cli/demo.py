@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`kepsilon demo`: a complete release of made-up patients."""
+"""`kepsilon demo`: made-up patients are attacked, released and attacked again."""
 
 from __future__ import annotations
 
@@ -15,10 +15,11 @@ import click
 
 import kepsilon
 from kepsilon.cli.paths import AnyPath
-from kepsilon.cli.screen import progress, show_record
+from kepsilon.cli.progress import progress
 from kepsilon.cli.surroundings import RunState, showing
 
-N_SHOWN = 3
+KS, EPSILONS, GROUPS = (10, 20), (4,), (25, 50)
+"""What `explore` compares. Few settings, so that nobody waits."""
 
 
 @click.command()
@@ -33,42 +34,39 @@ N_SHOWN = 3
 )
 @click.pass_obj
 def demo(state: RunState, folder: Path) -> None:
-    """Release 20,000 made-up patients and show what happened.
+    """Attack 20,000 made-up patients, release them, and attack again.
 
-    Writes patients.csv, policy.toml, release.csv with its manifest and record, and report.html. A second run replaces
-    these files, but no file that the demo did not write.
+    An attacker with a register of names finds the patients in the raw file. Then explore chooses a setting within limits,
+    the patients are released with it, and the same attacker tries again. It takes some seconds.
+
+    Writes patients.csv, policy.toml, chosen.toml (the policy as explore chose it), release.csv with its manifest and
+    record, and report.html. A second run replaces these files, but no file that the demo did not write.
     """
-    data, policy, output = folder / "patients.csv", folder / "policy.toml", folder / "release.csv"
-    report = folder / "report.html"
+    from kepsilon.cli.demo_story import LIMITS, Story, show_story
+
+    data, policy_path, chosen = folder / "patients.csv", folder / "policy.toml", folder / "chosen.toml"
+    output, report = folder / "release.csv", folder / "report.html"
     with progress() as on_step:
-        on_step("make up patients")
-        patients = _as_csv(kepsilon.made_up_patients())
+        on_step("making up patients")
+        patients = kepsilon.made_up_patients()
         beside = [output.with_name(output.name + suffix) for suffix in (".manifest.json", ".curator.json")]
-        _write_own({data: patients, policy: kepsilon.DEMO_POLICY}, [output, *beside, report])
-        state.release = kepsilon.anonymise(data, kepsilon.Policy.from_file(policy), on_step=on_step)
+        _write_own({data: _as_csv(patients), policy_path: kepsilon.DEMO_POLICY}, [chosen, output, *beside, report])
+        policy = kepsilon.Policy.from_file(policy_path)
+        grid = kepsilon.explore(
+            data, policy, k=KS, epsilon=EPSILONS, group=GROUPS, algorithm=policy.algorithm, on_step=on_step
+        )
+        choice = grid.choose(kepsilon.Limits(**LIMITS))
+        chosen.unlink(missing_ok=True)
+        kepsilon.write_policy(policy_path, chosen, grid.changes(choice.required()))
+        state.release = kepsilon.anonymise(data, kepsilon.Policy.from_file(chosen), on_step=on_step)
         on_step("write")
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of an earlier draw: these patients are made up
             written = state.release.write(output, report=report, overwrite=True)
+        on_step("attacking the raw file, and the release")
+        story = Story.of(data, output, state.release)
     with showing("its summary"):
-        _show(written, data=data, policy=policy, report=report)
-
-
-def _show(written: kepsilon.Written, *, data: Path, policy: Path, report: Path) -> None:
-    output = written.path
-    click.echo(f"Before: the first {N_SHOWN} of 20,000 patients. They are made up.\n")
-    _show_head(data)
-    click.echo(f"\nAfter: the first {N_SHOWN} released records. Not the same persons: the order is shuffled.\n")
-    _show_head(output)
-    click.echo("\nWhat happened\n")
-    show_record(
-        written.record,
-        where=f"data       {data}\npolicy     {policy}  (read it, change it, try again)\n"
-        f"release    {output}\nmanifest   {output}.manifest.json  (to be given away with the release)\n"
-        f"record     {output}.curator.json  (for the owner of the data only)\n"
-        f"report     {report}  (open it in a browser: pictures of what changed and what risk is left)",
-    )
-    click.echo("\nYour own data next:  kepsilon init YOUR.csv -o policy.toml")
+        show_story(story, written, grid, choice)
 
 
 def _as_csv(columns: Mapping[str, Any]) -> str:
@@ -118,13 +116,3 @@ def _write_whole(path: Path, text: str) -> None:
 
 def _holds(path: Path, text: str) -> bool:
     return path.is_file() and path.read_bytes() == text.encode()
-
-
-def _show_head(path: Path) -> None:
-    """Prints the first records as columns beside the attributes' names, so that they fit a narrow window."""
-    with path.open(encoding="utf-8", newline="") as file:
-        reader = csv.reader(file)
-        lines = [next(reader) for _ in range(N_SHOWN + 1)]
-    widths = [max(map(len, line)) for line in lines]
-    for fields in zip(*lines, strict=True):
-        click.echo("  " + "   ".join(field.ljust(width) for field, width in zip(fields, widths, strict=True)).rstrip())

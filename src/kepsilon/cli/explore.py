@@ -9,11 +9,11 @@ from pathlib import Path
 import click
 
 import kepsilon
+from kepsilon.cli.after_exploring import NextCommand
 from kepsilon.cli.compared_splits import show_splits
 from kepsilon.cli.engine_options import engine_arguments, engine_options, refuse_misfits
 from kepsilon.cli.explored_grid import show_grid
 from kepsilon.cli.listed import Listed
-from kepsilon.cli.next_command import NextCommand
 from kepsilon.cli.paths import AnyPath
 from kepsilon.cli.screen import note, progress
 from kepsilon.cli.surroundings import say, showing

@@ -9,8 +9,8 @@ from pathlib import Path
 import click
 
 import kepsilon
+from kepsilon.cli.after_exploring import NextCommand
 from kepsilon.cli.fitted_table import show_fitted
-from kepsilon.cli.next_command import NextCommand
 from kepsilon.cli.screen import show_wrapped
 from kepsilon.rounding import percent
 

@@ -1,86 +1,63 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What to do after `explore`: the lines of the policy to change, and the command to paste."""
+"""The command to run next, written so that it runs as it is pasted."""
 
 from __future__ import annotations
 
+import os
 import shlex
-from dataclasses import dataclass
+import shutil
+import sys
 from pathlib import Path
 
 import click
 
-import kepsilon
-from kepsilon.cli.screen import visible
+from kepsilon.cli.colours import coloured
+from kepsilon.cli.wrapping import width
+
+NAME = "kepsilon"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NextCommand:
-    """What `explore` was asked, as far as the next command repeats it."""
+def show_next(*arguments: object, why: str = "Next") -> None:
+    """Prints a command of ours as the last thing on the screen, and what it is for."""
+    click.echo(f"\n{coloured(f'{why}:', bold=True)}\n  {pasted(*arguments)}")
 
-    input_path: Path
-    policy_path: Path
-    written: Path | None
-    """Where the new policy is written; None where nobody asked for it."""
-    limits: kepsilon.Limits
-    confidence: float | None
-    engine: str
-    master: str | None
-    memory: str | None
-    spill_folder: Path | None
 
-    def show(self, grid: kepsilon.Grid, cell: kepsilon.Cell) -> None:
-        """Prints what changes in the policy, and the command that comes next."""
-        changes = grid.changes(cell)
-        lines = kepsilon.policy_difference(self.policy_path, changes)
-        if not lines:
-            click.echo("\nNothing changes in the policy. Next:")
-            click.echo(f"  {_pasted(['check', str(self.input_path), '-p', str(self.policy_path), *self._place()])}")
-            return
-        click.echo(f"\nChange in {visible(str(self.policy_path))}:")
-        for line in lines:
-            click.echo(f"  {visible(line)}")
-        if self.written is not None:
-            click.echo(f"\nWritten to {visible(str(self.written))}. Next:")
-            click.echo(f"  {_pasted(['check', str(self.input_path), '-p', str(self.written), *self._place()])}")
+def pasted(*arguments: object) -> str:
+    """A command of ours with its arguments quoted for a shell; one that is too long for the screen goes on in further lines."""
+    words = [shlex.quote(str(argument)) for argument in arguments]
+    lines = [shlex.join(_program())]
+    for word, before in zip(words, ["", *words], strict=False):
+        belongs = before.startswith("-") and not word.startswith("-")  # an option's value stays beside it
+        room = width() - 4 if len(lines) == 1 else width() - 6
+        if len(lines[-1]) + 1 + len(word) <= room or belongs:
+            lines[-1] += f" {word}"
         else:
-            click.echo("\nNext, to write that policy:")
-            click.echo(f"  {_pasted(self._writing(cell))}")
-
-    def _writing(self, cell: kepsilon.Cell) -> list[str]:
-        """The command that looks at one cell again and writes its policy."""
-        words = ["explore", str(self.input_path), "-p", str(self.policy_path)]
-        if cell.split is not None:
-            words.append("--split")
-        else:
-            words += ["--algorithm", cell.algorithm]
-        words += ["--k", str(cell.k)]
-        if cell.group is not None:
-            words += ["--group", str(cell.group)]
-        if cell.epsilon is not None:
-            words += ["--epsilon", f"{cell.epsilon!r}"]
-        if self.confidence is not None:
-            words += ["--confidence", f"{self.confidence!r}"]
-        for name, limit in self.limits.stated().items():
-            words += [f"--{name.replace('_', '-')}", f"{limit!r}"]
-        return [*words, *self._place(), "--write-policy", str(_free(self.policy_path))]
-
-    def _place(self) -> list[str]:
-        """Options that say where the work is done, other than the default ones."""
-        options = {
-            "--engine": None if self.engine == "local" else self.engine,
-            "--master": self.master,
-            "--memory": self.memory,
-            "--spill-folder": self.spill_folder,
-        }
-        return [word for name, own in options.items() if own is not None for word in (name, str(own))]
+            lines.append(word)
+    return " \\\n    ".join(lines)
 
 
-def _pasted(words: list[str]) -> str:
-    """A command for a POSIX shell, on one line however long it is, so that it can be pasted."""
-    return visible(shlex.join(["kepsilon", *words]))
+def free_name(path: Path) -> Path:
+    """The path, or the first one with a number in its name that no file has yet."""
+    tried, number = path, 1
+    while os.path.lexists(tried):
+        number += 1
+        tried = path.with_name(f"{path.stem}-{number}{path.suffix}")
+    return tried
 
 
-def _free(policy_path: Path) -> Path:
-    """A name beside the policy that no file has: a policy is never overwritten."""
-    names = [policy_path.with_name(f"{policy_path.stem}-chosen{i}.toml") for i in ("", *range(2, 100))]
-    return next((own for own in names if not own.exists()), names[-1])
+def _program() -> list[str]:
+    """How this command was started: by its name if the shell finds it by that, otherwise by its path."""
+    started = Path(sys.argv[0])
+    if started.name == "__main__.py":
+        return [sys.executable, "-m", NAME]
+    found = shutil.which(NAME)
+    if started.stem != NAME or (found is not None and _is_same(Path(found), started)):
+        return [NAME]  # what is run by other code, such as a test, was not started by a name of its own
+    return [str(started)]
+
+
+def _is_same(one: Path, other: Path) -> bool:
+    try:
+        return one.samefile(other)
+    except OSError:
+        return False

@@ -12,7 +12,8 @@ import click
 import kepsilon
 from kepsilon.cli.listed import Listed
 from kepsilon.cli.paths import AnyPath
-from kepsilon.cli.screen import progress_bar, show_table, show_wrapped
+from kepsilon.cli.progress import progress_bar
+from kepsilon.cli.screen import show_table, show_wrapped
 from kepsilon.cli.surroundings import say, showing
 
 HELD, NOT_HELD, SILENT = "held", "NOT held", "–"

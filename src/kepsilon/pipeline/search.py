@@ -69,7 +69,7 @@ class Search:
         pairs = [(one, own) for one in partitions for own in self.settings.listed if own.fits(one.k)]
         n_cells, n_done = sum(len(own.epsilons) for _, own in pairs), 0
         for partition, setting in pairs:
-            with self.clock.step("expect", shown=f"cells {n_done:,} of {n_cells:,}"):
+            with self.clock.step("expect", part=(n_done, n_cells, "cells")):
                 self._keep(partition.at(setting))
             n_done += len(setting.epsilons)
 
@@ -78,7 +78,7 @@ class Search:
         self.partitions += [own for own in partitions if own not in self.partitions]
         promising = sorted(partitions, key=self._bound)
         for i, partition in enumerate(promising):
-            with self.clock.step("expect", shown=f"where limits hold, {i:,} of {len(promising):,}"):
+            with self.clock.step("expect", part=(i, len(promising), "cells near the limits")):
                 if partition.sizes is not None and self._could_be_best(partition):
                     self._solve_epsilon(partition)
                     self._solve_group(partition)

@@ -84,7 +84,7 @@ def compare_splits(
     found: _Own | None = None
     splits = [*_splits(policy, free, switched, settings)]
     for split in splits:
-        with clock.step("compare splits", shown=f"split {len(cells) + 1:,} of {len(splits):,}"):
+        with clock.step("compare splits", part=(len(cells), len(splits), "splits")):
             cell, own = _cell(source, policy, split, engine=engine, clock=clock)
             cells.append(cell)
             found = found or own

@@ -27,6 +27,7 @@ from kepsilon.predict.noise_ranges import constant_classes, ranges_of, refuse_to
 from kepsilon.predict.outlook import Outlook
 from kepsilon.predict.recheck import RequirementsAgain
 from kepsilon.predict.spreads import cells_of, spreads_of
+from kepsilon.stopwatch import each_counted
 from kepsilon.table.arrays import FloatArray, IntArray
 from kepsilon.table.steps import steps_of
 
@@ -47,7 +48,7 @@ def outlook_of_averages(
     groups = GroupSums()
     n_persons, most = np.zeros((2, len(classes.sizes)), dtype=np.int64)
     look = partial(averaged_outlook_of_batch, policy=policy, epsilons=tuple(epsilons), again=again, within=within)
-    for own in classes.each(look):
+    for own in each_counted(classes.each(look), n_classes=len(classes.sizes)):
         low[own.classes], high[own.classes] = own.low, own.high
         clipped = {name: clipped.get(name, 0) + n for name, n in own.clipped.items()}
         pairs = zip(expected, own.expected, strict=True)

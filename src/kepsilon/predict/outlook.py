@@ -47,6 +47,7 @@ from kepsilon.predict.noise_ranges import (
 from kepsilon.predict.persons import PersonLook, joined_links_of, look_at_persons
 from kepsilon.predict.recheck import Recheck, RecheckOfDraws
 from kepsilon.predict.spreads import cells_of, spreads_of
+from kepsilon.stopwatch import each_counted
 from kepsilon.table.arrays import FloatArray, IntArray
 from kepsilon.table.coded_values import CodedValues
 from kepsilon.table.steps import steps_of
@@ -117,7 +118,7 @@ def outlook_of(
         recheck=recheck,
     )
     n_persons, most = np.zeros((2, len(classes.sizes)), dtype=np.int64)
-    for own in classes.each(look):
+    for own in each_counted(classes.each(look), n_classes=len(classes.sizes)):
         if own.n_persons is not None and own.most_of_a_person is not None:
             n_persons[own.classes], most[own.classes] = own.n_persons, own.most_of_a_person
         low[own.classes], high[own.classes] = own.low, own.high

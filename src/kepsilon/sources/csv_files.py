@@ -20,6 +20,7 @@ import pyarrow as pa
 from kepsilon.encodings import UTF_8_MARK, Encoding, encoding_of, not_utf_8
 from kepsilon.errors import DataError, Problem
 from kepsilon.sources.columns import without_dictionaries
+from kepsilon.sources.counted_reading import counted_reading
 from kepsilon.sources.files import readable
 from kepsilon.sources.protocol import Sink, Write
 
@@ -135,9 +136,9 @@ def read_csv(path: Path, dialect: CsvDialect, columns: Sequence[str], *, is_rele
     """The named columns as Arrow text; an empty field is null, and so is a quoted one where it is no release."""
     from pyarrow import csv as arrow_csv
 
-    def attempt(block_size: int) -> pa.Table:
+    def attempt(file: Path | pa.NativeFile, block_size: int) -> pa.Table:
         return arrow_csv.read_csv(
-            path,
+            file,
             # Names are given, not read: Arrow would keep a byte order mark in the first one.
             read_options=arrow_csv.ReadOptions(
                 encoding=dialect.encoding,
@@ -162,7 +163,8 @@ def read_csv(path: Path, dialect: CsvDialect, columns: Sequence[str], *, is_rele
     block_size = BLOCK_BYTES
     while True:
         try:
-            table = attempt(block_size)
+            with counted_reading(path) as file:
+                table = attempt(file, block_size)
         except pa.ArrowInvalid as error:
             if "straddl" in str(error) and block_size < path.stat().st_size:
                 block_size = path.stat().st_size + 1  # a single field is longer than a block

@@ -42,11 +42,10 @@ LAST = (
 )
 
 DEMO_POLICY = """\
-# What to do with the made-up patients of `kepsilon demo`. Change it, and release them again:
-#   kepsilon anonymise patients.csv -p policy.toml -o release.csv --overwrite
+# What to do with the made-up patients of `kepsilon demo`, before `explore` chose a setting (see chosen.toml).
 
 k = 10                     # every published combination of k-quasis is shared by at least 10 patients
-epsilon = 8                # noise on height and weight: smaller hides more and costs more
+epsilon = 8                # where noise is drawn: smaller hides more and costs more
 algorithm = "ola"          # one level for a whole column; "local-recoding" has labels for each class
 max_suppression = 0.05     # at most 5 % of the patients may be left out, so that the others keep their detail
 
@@ -64,8 +63,8 @@ hierarchy = { type = "suppress", label = "Person" }      # Female, Person
 
 [attributes.year_of_birth]
 role = "k-quasi"
-hierarchy = { type = "intervals", widths = [2, 4, 8] }   # 1994, [1994, 1996), [1992, 1996), [1992, 2000), *
-step = 2                                                 # "local-recoding" cuts and labels years on this public step
+hierarchy = { type = "intervals", widths = [5, 10, 20] } # 1994, [1990, 1995), [1990, 2000), [1980, 2000), *
+step = 5                                                 # "local-recoding" cuts and labels years on this public step
 
 [attributes.zip_code]
 role = "k-quasi"
@@ -77,7 +76,7 @@ hierarchy = { type = "groups", levels = [                # Widowed, Alone, *
     { "In marriage" = ["Married", "Separated"], "Alone" = ["Single", "Divorced", "Widowed"] },
 ] }
 
-# epsilon-quasis: numbers that others can guess roughly. They keep their scale and get noise.
+# epsilon-quasis: numbers that others can guess roughly. They keep their scale, and get noise or are averaged.
 [attributes.height]
 role = "epsilon-quasi"
 precision = 0.1            # centimetres, published with one decimal

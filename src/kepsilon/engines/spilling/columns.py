@@ -40,6 +40,7 @@ from kepsilon.sources.columns import without_dictionaries
 from kepsilon.sources.files import changed
 from kepsilon.sources.kept_types import type_changes
 from kepsilon.sources.protocol import SourceInParts
+from kepsilon.stopwatch import tell
 from kepsilon.table.arrays import BoolArray, FloatArray, IntArray
 from kepsilon.table.classes import SUPPRESSED, Recoding
 from kepsilon.table.codes import Domain
@@ -214,7 +215,11 @@ class SpilledColumns(CountedColumns):
         known = {*self._roles.published}
         wider = sum(max(LEAST_WIDTH, self._files.width(name)) for name in columns if name not in known)
         room = replace(self._room, record_width=self._room.record_width + wider)
-        yield from self._files.parts(columns, coded=coded, n_records=room.records_per_part)
+        n_read = 0
+        for part in self._files.parts(columns, coded=coded, n_records=room.records_per_part):
+            yield part
+            n_read += len(part)
+            tell(n_read, self.n_records, "records")
 
     def preview(self, recoding: Recoding) -> SpilledPreview:
         """As `Columns.preview`; the first call reads all records again and stores their ε-quasis by combination."""
