@@ -31,7 +31,8 @@ from kepsilon.evaluate.tally import Expected
 from kepsilon.perturb.mechanisms import mechanism_of
 from kepsilon.perturb.mechanisms.protocol import Mechanism
 from kepsilon.policy.policy import Policy
-from kepsilon.policy.roles import CoarseSpecification, fraction
+from kepsilon.policy.roles import CoarseSpecification
+from kepsilon.predict.counted_batch import CountedBatch, code_batch, codes_of, count_batch
 from kepsilon.predict.divided_classes import count_large, refuse_divided, require_persons
 from kepsilon.predict.noise_ranges import (
     NoiseRanges,
@@ -45,7 +46,7 @@ from kepsilon.predict.noise_ranges import (
 from kepsilon.predict.persons import PersonLook, joined_links_of, look_at_persons
 from kepsilon.predict.recheck import Recheck, RecheckOfDraws
 from kepsilon.table.arrays import FloatArray, IntArray
-from kepsilon.table.coded_values import CodedValues, code_values
+from kepsilon.table.coded_values import CodedValues
 from kepsilon.table.steps import steps_of
 
 
@@ -200,12 +201,17 @@ def outlook_of_batch(
 ) -> BatchOutlook:
     """Ranges and expected figures of one batch; `blocks` divides all classes, not only those of the batch."""
     members = persons = None
+    counted: CountedBatch = ()
     if isinstance(batch, Batch):
         own = batch.classes
+        batch = code_batch(batch, policy)
+        counted = count_batch(batch)
         of_constant = errors_of_medians(
-            batch.values, batch.class_ids, n_classes=own.stop - own.start, coded=batch.coded
+            batch.values, batch.class_ids, n_classes=own.stop - own.start, coded=batch.coded, counted=counted
         )
-        ranges, expectations = expect_batch(batch, policy, mechanism, blocks.within(own), recheck=recheck)
+        ranges, expectations = expect_batch(
+            batch, policy, mechanism, blocks.within(own), recheck=recheck, counted=counted
+        )
         counts = None
         if batch.persons is not None:
             # In the order of the batch, which expectations need not keep.
@@ -226,7 +232,9 @@ def outlook_of_batch(
         low=ranges.low,
         high=ranges.high,
         clipped=ranges.clipped,
-        outliers={} if mechanism.exponential is None else outliers_of(ranges, policy, counts=counts, persons=persons),
+        outliers={}
+        if mechanism.exponential is None
+        else outliers_of(ranges, policy, counts=counts, persons=persons, counted=counted),
         expected=tuple(expectations.at_each(settings)),
         errors_of_constant=of_constant,
         n_persons=None if members is None else members.n_persons,
@@ -235,11 +243,17 @@ def outlook_of_batch(
 
 
 def outliers_of(
-    ranges: NoiseRanges, policy: Policy, *, counts: IntArray | None = None, persons: IntArray | None = None
+    ranges: NoiseRanges,
+    policy: Policy,
+    *,
+    counts: IntArray | None = None,
+    persons: IntArray | None = None,
+    counted: CountedBatch = (),
 ) -> dict[str, OutlierSums]:
     """How well the extreme records of some classes could be worked out, by ε-quasi, where their values set the range.
 
     `counts` says how many records each value of `ranges` stands for; None where it is one. `persons` says whom each is about.
+    `counted` are the values counted by class, where they are, which is faster where it does not matter whom they are about.
     """
     n_classes = len(ranges.low)
     sizes = np.bincount(ranges.class_ids, weights=counts, minlength=n_classes).astype(np.int64)
@@ -247,8 +261,11 @@ def outliers_of(
     found = {}
     for j, (name, attribute) in enumerate(policy.epsilon_quasis.items()):
         if attribute.range_kind != "declared":
+            classes = counted[j] if counted and persons is None else None
             found[name] = recoverable_outliers(
-                extremes_of(ranges.values[:, j], ranges.class_ids, n_classes=n_classes, counts=counts, persons=persons),
+                extremes_of(ranges.values[:, j], ranges.class_ids, n_classes=n_classes, counts=counts, persons=persons)
+                if classes is None
+                else extremes_of(classes.values, classes.class_ids, n_classes=n_classes, counts=classes.counts),
                 low=ranges.low[:, j],
                 high=ranges.high[:, j],
                 sizes=sizes,
@@ -265,8 +282,12 @@ def expect_batch(
     blocks: Blocks | None = None,
     *,
     recheck: Recheck | None = None,
+    counted: CountedBatch = (),
 ) -> tuple[NoiseRanges, Expectations]:
-    """The ranges of some whole classes, and their expected figures for any ε."""
+    """The ranges of some whole classes, and their expected figures for any ε.
+
+    `counted` are the values of the batch counted by class, where they were.
+    """
     require_persons(batch, policy)
     n_classes = batch.classes.stop - batch.classes.start
     is_several = len(policy.epsilon_quasis) > 1
@@ -283,12 +304,13 @@ def expect_batch(
     if is_several:
         coded: Sequence[CodedValues] = ()
     elif batch.coded is None:
-        coded = _coded(ranges.values, policy)
+        coded = codes_of(ranges.values, policy)
     else:
         coded = [
             clip_coded(own, attribute, policy)
             for own, attribute in zip(batch.coded, policy.epsilon_quasis.values(), strict=True)
         ]
+    is_clipped = bool(coded) and batch.coded is not None and coded[0] is not batch.coded[0]
     expectations = expect(
         ranges.values,
         coded,
@@ -300,6 +322,7 @@ def expect_batch(
         originals=ranges.unclipped,
         blocks=blocks,
         counting=counting,
+        counted=counted[0] if coded and counted and not is_clipped else None,
     )
     return ranges, expectations
 
@@ -310,7 +333,7 @@ def _in_order(batch: Batch, policy: Policy) -> Batch:
     With several ε-quasis, or persons, figures are simulated from records that are sampled by position. These have to be the
     same records whatever order an engine holds them in, or `check` could refuse what `anonymise` releases.
     """
-    coded = _coded(batch.values, policy) if batch.coded is None else batch.coded
+    coded = codes_of(batch.values, policy) if batch.coded is None else batch.coded
     sizes = [len(own.distinct) for own in coded]
     if math.prod(sizes) * (batch.classes.stop - batch.classes.start) < 1 << 63:
         keys = batch.class_ids.astype(
@@ -334,14 +357,6 @@ def _in_order(batch: Batch, policy: Policy) -> Batch:
         coded=None if len(coded) > 1 else tuple(own.of(order) for own in coded),
         persons=None if batch.persons is None else batch.persons[order],
         sensitive=None if batch.sensitive is None else batch.sensitive[order],
-    )
-
-
-def _coded(values: FloatArray, policy: Policy) -> tuple[CodedValues, ...]:
-    """The values coded, one for each ε-quasi."""
-    return tuple(
-        code_values(values[:, j], precision=fraction(attribute.precision))
-        for j, attribute in enumerate(policy.epsilon_quasis.values())
     )
 
 
