@@ -47,7 +47,9 @@ def link_to_pages(_app: Sphinx, name: str, source: list[str]) -> None:
     text = source[0]
     for file, page in OUTSIDE.items():
         text = text.replace(f"]({file}", f"]({page}")
-    source[0] = text if name not in {page.removeprefix("../").removesuffix(".md") for page in OUTSIDE.values()} else source[0]
+    source[0] = (
+        text if name not in {page.removeprefix("../").removesuffix(".md") for page in OUTSIDE.values()} else source[0]
+    )
 
 
 def setup(app: Sphinx) -> None:

@@ -23,7 +23,7 @@ sys.path.insert(0, str(ROOT / "tools"))
 
 import write_reference
 from reference import errors, json_keys
-from reference.field_texts import NotDescribed, described
+from reference.field_texts import NotDescribedError, described
 
 DOCS = ROOT / "docs"
 RERUN = "run: make docs-reference (or python tools/write_reference.py), and look at what it changed"
@@ -92,7 +92,8 @@ def test_every_key_of_a_record_and_manifest_is_documented(changes):
     for name, written in (("record", release.record), ("manifest", release.manifest)):
         rows = re.findall(r"^\| `([^`]+)` \| ([^|]+) \|", page(f"reference/{name}-keys.md"), flags=re.MULTILINE)
         patterns = [
-            re.compile(re.escape(own).replace(r"\*", ".+") + (r"(\..+)?" if "by name" in kind else "")) for own, kind in rows
+            re.compile(re.escape(own).replace(r"\*", ".+") + (r"(\..+)?" if "by name" in kind else ""))
+            for own, kind in rows
         ]
         for path in paths(written.to_json()):
             if path.startswith("policy."):
@@ -109,7 +110,7 @@ def test_a_key_without_description_is_refused():
         secret: int
 
     Found.__module__ = "elsewhere"
-    with pytest.raises(NotDescribed, match="Found.secret has no description"):
+    with pytest.raises(NotDescribedError, match=r"Found\.secret has no description"):
         described(Found, "secret", {})
 
 

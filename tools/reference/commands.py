@@ -7,9 +7,9 @@ import re
 from collections.abc import Iterator
 
 import click
-from reference.field_texts import cell
 
 from kepsilon.cli.main import commands
+from reference.field_texts import cell
 
 
 def page() -> str:
@@ -51,7 +51,11 @@ def _spelled(option: click.Option) -> str:
     names = ", ".join(f"`{own}`" for own in [*option.opts, *option.secondary_opts])
     if option.is_flag:
         return names
-    kind = "\\|".join(option.type.choices) if isinstance(option.type, click.Choice) else option.metavar or option.type.name.upper()
+    kind = (
+        "\\|".join(option.type.choices)
+        if isinstance(option.type, click.Choice)
+        else option.metavar or option.type.name.upper()
+    )
     return f"{names} {kind}"
 
 

@@ -9,10 +9,9 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from reference.field_texts import cell, first_sentences
-
 import kepsilon
 from kepsilon import errors
+from reference.field_texts import cell, first_sentences
 
 SOURCE = Path(kepsilon.__file__).parent
 WHAT_TO_DO = {
@@ -84,7 +83,11 @@ def _kinds() -> Iterator[str]:
     for own in kinds():
         if own.__name__ not in WHAT_TO_DO:
             raise LookupError(f"tools/reference/errors.py: say in WHAT_TO_DO what to do about {own.__name__}")
-        code = getattr(own, "exit_code", {"UnexpectedError": 1, "ArgumentError": 2, "InterruptedAfterRelease": 0}.get(own.__name__, "–"))
+        code = getattr(
+            own,
+            "exit_code",
+            {"UnexpectedError": 1, "ArgumentError": 2, "InterruptedAfterRelease": 0}.get(own.__name__, "–"),
+        )
         yield f"| `{own.__name__}` | {code} | {cell(first_sentences(inspect.getdoc(own) or ''))} | {WHAT_TO_DO[own.__name__]} |"
 
 

@@ -6,11 +6,12 @@ from __future__ import annotations
 import ast
 import functools
 import inspect
+import itertools
 import re
 import textwrap
 
 
-class NotDescribed(Exception):
+class NotDescribedError(Exception):
     """A field without a text, which the reference would have to leave out."""
 
 
@@ -23,7 +24,7 @@ def field_texts(cls: type) -> dict[str, str]:
             continue
         body = ast.parse(textwrap.dedent(inspect.getsource(own))).body[0]
         statements = body.body if isinstance(body, ast.ClassDef) else []
-        for field, text in zip(statements, statements[1:], strict=False):
+        for field, text in itertools.pairwise(statements):
             is_text = isinstance(text, ast.Expr) and isinstance(text.value, ast.Constant)
             if isinstance(field, ast.AnnAssign) and isinstance(field.target, ast.Name) and is_text:
                 found[field.target.id] = one_line(str(text.value.value))  # type: ignore[attr-defined]
@@ -37,7 +38,7 @@ def described(cls: type, field: str, plain: dict[str, str], fallback: type | Non
     if not text and fallback is not None and (fallback.__doc__ or "").strip():
         text = first_sentences(inspect.getdoc(fallback) or "")
     if not text:
-        raise NotDescribed(
+        raise NotDescribedError(
             f"{cls.__module__}.{name} has no description.\n"
             f"  Write a string under the field, as the fields around it have, or a line in tools/reference/plain_keys.py."
         )
@@ -50,7 +51,7 @@ def one_line(text: str) -> str:
 
 def first_sentences(docstring: str) -> str:
     """The first paragraph of a docstring, in one line; a dataclass's made-up signature is no text."""
-    text = one_line(docstring.split("\n\n")[0])
+    text = one_line(docstring.split("\n\n", maxsplit=1)[0])
     return "" if re.match(r"\w+\(", text) else text
 
 

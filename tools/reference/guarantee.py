@@ -31,40 +31,62 @@ def policy(attributes: Document, **settings: Any) -> Policy:
 def examples() -> Iterator[tuple[str, str, list[Policy]]]:
     """Title, anchor of the proof, and the policies whose sentences stand under the title."""
     quasis = {"zip": ZIP, "weight": DECLARED}
-    yield FIRST_LINES, "k-in-every-class", [
-        policy({"zip": ZIP}, epsilon=None),
-        policy({"weight": DECLARED}),
-        policy({"weight": {**DECLARED, "missing": "class"}}),
-        policy({**PERSON, "zip": ZIP}, epsilon=None, person="patient"),
-        policy({**PERSON, "weight": DECLARED}, person="patient", epsilon_per="record"),
-    ]
+    yield (
+        FIRST_LINES,
+        "k-in-every-class",
+        [
+            policy({"zip": ZIP}, epsilon=None),
+            policy({"weight": DECLARED}),
+            policy({"weight": {**DECLARED, "missing": "class"}}),
+            policy({**PERSON, "zip": ZIP}, epsilon=None, person="patient"),
+            policy({**PERSON, "weight": DECLARED}, person="patient", epsilon_per="record"),
+        ],
+    )
     yield "No noise", "k-in-every-class", [policy({"zip": ZIP}, epsilon=None)]
     yield "Noise: the range of the class", "laplace-on-the-grid", [policy({"zip": ZIP, "weight": CLASS})]
     yield "Noise: a coarse range", "laplace-on-the-grid", [policy({"zip": ZIP, "weight": COARSE})]
     yield "Noise: declared bounds", "laplace-on-the-grid", [policy(quasis)]
-    yield "Noise on several ε-quasis", "several-ε-quasis-one-draw", [
-        policy({**quasis, "height": DECLARED}),
-        policy({**quasis, "height": COARSE}),
-    ]
-    yield "Draws inside the range", "bounded-laplace", [
-        policy({"zip": ZIP, "weight": {**DECLARED, **BOUNDED}}),
-        policy({"zip": ZIP, "weight": {**COARSE, **BOUNDED}}),
-        policy({"zip": ZIP, "weight": {**DECLARED, **BOUNDED}, "height": {**DECLARED, **BOUNDED}}),
-        policy({"zip": ZIP, "weight": {**DECLARED, **BOUNDED}, "height": {**DECLARED, **BOUNDED, "missing": "class"}}),
-    ]
-    yield "Persons", "one-draw-per-person", [
-        policy({**PERSON, **quasis}, person="patient", epsilon_per="record"),
-        policy({**PERSON, **quasis}, person="patient", epsilon_per="record", max_records_per_person=4),
-        policy({**PERSON, **quasis}, person="patient", epsilon_per="person"),
-        policy({**PERSON, **quasis}, person="patient", epsilon_per="person", max_records_per_person=4),
-        policy({**PERSON, **quasis}, person="patient", epsilon_per="person", max_records_per_person=1),
-    ]
-    yield "Confident k", "confident-k", [
-        *(policy(quasis, confidence=0.99, confidence_rule=rule) for rule in ("text", "strict", "suppress_zero")),
-        policy({"zip": ZIP, "weight": CLASS}, confidence=0.99),
-        policy({**PERSON, **quasis}, confidence=0.99, person="patient", epsilon_per="record"),
-        policy({**quasis, "diagnosis": {**SENSITIVE, "t_closeness": 0.3}}, confidence=0.99),
-    ]
+    yield (
+        "Noise on several ε-quasis",
+        "several-ε-quasis-one-draw",
+        [
+            policy({**quasis, "height": DECLARED}),
+            policy({**quasis, "height": COARSE}),
+        ],
+    )
+    yield (
+        "Draws inside the range",
+        "bounded-laplace",
+        [
+            policy({"zip": ZIP, "weight": {**DECLARED, **BOUNDED}}),
+            policy({"zip": ZIP, "weight": {**COARSE, **BOUNDED}}),
+            policy({"zip": ZIP, "weight": {**DECLARED, **BOUNDED}, "height": {**DECLARED, **BOUNDED}}),
+            policy(
+                {"zip": ZIP, "weight": {**DECLARED, **BOUNDED}, "height": {**DECLARED, **BOUNDED, "missing": "class"}}
+            ),
+        ],
+    )
+    yield (
+        "Persons",
+        "one-draw-per-person",
+        [
+            policy({**PERSON, **quasis}, person="patient", epsilon_per="record"),
+            policy({**PERSON, **quasis}, person="patient", epsilon_per="record", max_records_per_person=4),
+            policy({**PERSON, **quasis}, person="patient", epsilon_per="person"),
+            policy({**PERSON, **quasis}, person="patient", epsilon_per="person", max_records_per_person=4),
+            policy({**PERSON, **quasis}, person="patient", epsilon_per="person", max_records_per_person=1),
+        ],
+    )
+    yield (
+        "Confident k",
+        "confident-k",
+        [
+            *(policy(quasis, confidence=0.99, confidence_rule=rule) for rule in ("text", "strict", "suppress_zero")),
+            policy({"zip": ZIP, "weight": CLASS}, confidence=0.99),
+            policy({**PERSON, **quasis}, confidence=0.99, person="patient", epsilon_per="record"),
+            policy({**quasis, "diagnosis": {**SENSITIVE, "t_closeness": 0.3}}, confidence=0.99),
+        ],
+    )
     yield "Averages", "averages", list(_averages(quasis))
     yield "Noise on averages", "noise-on-averages", list(_noise_on_averages(quasis))
     yield "Sensitive values", "ℓ-diversity-and-t-closeness", list(_sensitive(quasis))

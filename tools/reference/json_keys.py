@@ -9,11 +9,10 @@ import types
 import typing
 from collections.abc import Iterator, Mapping
 
-from reference.field_texts import cell, described, field_texts
-from reference.plain_keys import PLAIN, WRITTEN
-
 from kepsilon.publish.manifest import Manifest
 from kepsilon.publish.record import Record
+from reference.field_texts import cell, described, field_texts
+from reference.plain_keys import PLAIN, WRITTEN
 
 KINDS = {int: "whole number", float: "number", str: "text", bool: "true or false"}
 
@@ -53,7 +52,9 @@ def _worded_keys(cls: type, path: str, hints: Mapping[str, object]) -> Iterator[
         text = described(cls, source, PLAIN) if source in field_texts(cls) else source
         hint = hints.get(source, hints.get(key, float))
         parts = [part for part in _dataclasses_in(hint) if part.__name__ in WRITTEN]
-        yield Key(path=path + key, kind="number" if not parts and list(_dataclasses_in(hint)) else kind_of(hint), text=text)
+        yield Key(
+            path=path + key, kind="number" if not parts and list(_dataclasses_in(hint)) else kind_of(hint), text=text
+        )
         for part in parts:
             yield from keys_of(part, f"{path}{key}.")
 
@@ -82,7 +83,7 @@ def kind_of(hint: object) -> str:
         return f"{kind_of(arguments[1])} by name"
     if isinstance(hint, type) and dataclasses.is_dataclass(hint):
         return "object"
-    return KINDS.get(hint, "text") if isinstance(hint, type) else "value"  # type: ignore[call-overload]
+    return KINDS.get(hint, "text") if isinstance(hint, type) else "value"
 
 
 def _dataclasses_in(hint: object) -> Iterator[type]:
@@ -101,7 +102,11 @@ def _joint(hint: object) -> str:
 
 
 def table(keys: Iterator[Key]) -> list[str]:
-    return ["| key | value | meaning |", "|---|---|---|", *(f"| `{k.path}` | {k.kind} | {cell(_in_json(k.text))} |" for k in keys)]
+    return [
+        "| key | value | meaning |",
+        "|---|---|---|",
+        *(f"| `{k.path}` | {k.kind} | {cell(_in_json(k.text))} |" for k in keys),
+    ]
 
 
 def _in_json(text: str) -> str:

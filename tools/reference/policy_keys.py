@@ -7,29 +7,28 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from reference.field_texts import cell, described
-from reference.plain_keys import PLAIN
-
 from kepsilon.policy import averages, hierarchies, policy, roles
 from kepsilon.policy.policy import json_schema
+from reference.field_texts import cell, described
+from reference.plain_keys import PLAIN
 
 Schema = dict[str, Any]
 
 PARTS = {
     "The policy itself": policy.Policy,
     "`[averages]`": averages.Averages,
-    "`role = \"identifier\"`": roles.Identifier,
-    "`role = \"k-quasi\"`": roles.KQuasi,
-    "`role = \"epsilon-quasi\"`": roles.EpsilonQuasi,
+    '`role = "identifier"`': roles.Identifier,
+    '`role = "k-quasi"`': roles.KQuasi,
+    '`role = "epsilon-quasi"`': roles.EpsilonQuasi,
     "`range = { coarse = … }`": roles.CoarseSpecification,
-    "`role = \"sensitive\"` or `\"insensitive\"`": roles.Kept,
+    '`role = "sensitive"` or `"insensitive"`': roles.Kept,
     "`l_diversity = { … }`": roles.LDiversity,
-    "`hierarchy = { type = \"mask\" }`": hierarchies.MaskHierarchy,
-    "`hierarchy = { type = \"intervals\" }`": hierarchies.IntervalsHierarchy,
-    "`hierarchy = { type = \"groups\" }`": hierarchies.GroupsHierarchy,
-    "`hierarchy = { type = \"suppress\" }`": hierarchies.SuppressHierarchy,
-    "`hierarchy = { type = \"dates\" }`": hierarchies.DatesHierarchy,
-    "`hierarchy = { type = \"file\" }`": hierarchies.FileHierarchy,
+    '`hierarchy = { type = "mask" }`': hierarchies.MaskHierarchy,
+    '`hierarchy = { type = "intervals" }`': hierarchies.IntervalsHierarchy,
+    '`hierarchy = { type = "groups" }`': hierarchies.GroupsHierarchy,
+    '`hierarchy = { type = "suppress" }`': hierarchies.SuppressHierarchy,
+    '`hierarchy = { type = "dates" }`': hierarchies.DatesHierarchy,
+    '`hierarchy = { type = "file" }`': hierarchies.FileHierarchy,
 }  # fmt: skip
 """Where keys stand in a policy file, and the class that reads them."""
 SAID_BY_THE_TITLE = {"role", "type"}
@@ -85,7 +84,13 @@ def values(schema: Schema) -> str:
         numbers = "whole number" in words and "number" in words
         text = " or ".join(own for own in words if not (numbers and own == "whole number"))
         return text + _limits(schema)
-    kinds = {"integer": "whole number", "number": "number", "string": "text", "boolean": "true or false", "object": "table"}
+    kinds = {
+        "integer": "whole number",
+        "number": "number",
+        "string": "text",
+        "boolean": "true or false",
+        "object": "table",
+    }
     if schema.get("type") == "array":
         items = schema.get("prefixItems", [])
         return "list" if not items else "[low, high]" if items[0] == items[1] else "[number, whole number]"
@@ -94,6 +99,15 @@ def values(schema: Schema) -> str:
 
 def _limits(schema: Schema) -> str:
     """The limits of a number; those that only keep it within a double are not worth saying."""
-    signs = {"minimum": "≥", "ge": "≥", "exclusiveMinimum": ">", "gt": ">", "maximum": "≤", "le": "≤", "exclusiveMaximum": "<", "lt": "<"}
+    signs = {
+        "minimum": "≥",
+        "ge": "≥",
+        "exclusiveMinimum": ">",
+        "gt": ">",
+        "maximum": "≤",
+        "le": "≤",
+        "exclusiveMaximum": "<",
+        "lt": "<",
+    }
     found = [f"{sign} {schema[key]:g}" for key, sign in signs.items() if key in schema and abs(schema[key]) < 2**53]
     return f" ({', '.join(found)})" if found else ""
