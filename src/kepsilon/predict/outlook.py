@@ -20,6 +20,7 @@ from kepsilon.engines.protocol import Batch, LargeClass, Preview
 from kepsilon.evaluate.confident_k.simulated_suppression import Counting
 from kepsilon.evaluate.error.best_constant import errors_of_median, errors_of_medians
 from kepsilon.evaluate.error.relative_error import ErrorSums
+from kepsilon.evaluate.error.value_cells import ValueCells
 from kepsilon.evaluate.expectations import Expectations, NoiseSetting, expect, expect_nothing, expect_of_counts
 from kepsilon.evaluate.group_sums import GroupSums
 from kepsilon.evaluate.large_class import merge_counts, one_class
@@ -45,6 +46,7 @@ from kepsilon.predict.noise_ranges import (
 )
 from kepsilon.predict.persons import PersonLook, joined_links_of, look_at_persons
 from kepsilon.predict.recheck import Recheck, RecheckOfDraws
+from kepsilon.predict.spreads import cells_of, spreads_of
 from kepsilon.table.arrays import FloatArray, IntArray
 from kepsilon.table.coded_values import CodedValues
 from kepsilon.table.steps import steps_of
@@ -68,6 +70,8 @@ class Outlook:
     """Expected figures, one for each setting asked about."""
     errors_of_constant: tuple[ErrorSums, ...] = ()
     """The error of the best constant per class, by ε-quasi."""
+    spreads: tuple[float | None, ...] = ()
+    """The mean distance of the true values from their median, by ε-quasi; None where no record holds a value."""
     n_persons: IntArray | None = None
     """Distinct persons of every class, shape (n_classes,); None where the policy names no person."""
     most_of_a_person: IntArray | None = None
@@ -103,6 +107,7 @@ def outlook_of(
     outliers: dict[str, OutlierSums] = {}
     expected: list[Expected] = []
     of_constant: list[ErrorSums] = [ErrorSums()] * len(policy.epsilon_quasis)
+    cells: list[ValueCells] = [ValueCells()] * len(policy.epsilon_quasis)
     look = partial(
         outlook_of_batch,
         policy=policy,
@@ -119,6 +124,7 @@ def outlook_of(
         clipped = {name: clipped.get(name, 0) + n for name, n in own.clipped.items()}
         outliers = {name: outliers.get(name, OutlierSums()) + more for name, more in own.outliers.items()}
         of_constant = [one + more for one, more in zip(of_constant, own.errors_of_constant, strict=True)]
+        cells = [one + more for one, more in zip(cells, own.cells, strict=True)]
         pairs = zip(expected, own.expected, strict=True)
         expected = [one + more for one, more in pairs] if expected else list(own.expected)
     refuse_too_fine(low, high, policy)
@@ -130,6 +136,7 @@ def outlook_of(
         outliers=outliers,
         expected=tuple(expected),
         errors_of_constant=tuple(of_constant),
+        spreads=spreads_of(classes, cells),
         n_persons=None if policy.person is None else n_persons,
         most_of_a_person=None if policy.person is None else most,
         look=person_look,
@@ -186,6 +193,8 @@ class BatchOutlook:
     outliers: dict[str, OutlierSums]
     expected: tuple[Expected, ...]
     errors_of_constant: tuple[ErrorSums, ...]
+    cells: tuple[ValueCells, ...]
+    """The true values of the ε-quasis in cells."""
     n_persons: IntArray | None = None
     most_of_a_person: IntArray | None = None
 
@@ -212,6 +221,7 @@ def outlook_of_batch(
         ranges, expectations = expect_batch(
             batch, policy, mechanism, blocks.within(own), recheck=recheck, counted=counted
         )
+        cells = cells_of(batch)
         counts = None
         if batch.persons is not None:
             # In the order of the batch, which expectations need not keep.
@@ -224,6 +234,7 @@ def outlook_of_batch(
         ranges, counts, expectations = _expect_large(batch, policy, mechanism, blocks.within(own))
         true_values = (ranges.values if ranges.unclipped is None else ranges.unclipped).T
         of_constant = tuple(errors_of_median(values, counts) for values in true_values)
+        cells = tuple(ValueCells.of(values, counts) for values in true_values)
     if mechanism.exponential is None and not are_coarse_enough(ranges.low, ranges.high, policy):
         # Not even a simulation can draw for them. `outlook_of` refuses the policy, with the classes of all batches.
         expectations = expect_nothing(expectations.n_records, n_attributes=ranges.low.shape[1])
@@ -237,6 +248,7 @@ def outlook_of_batch(
         else outliers_of(ranges, policy, counts=counts, persons=persons, counted=counted),
         expected=tuple(expectations.at_each(settings)),
         errors_of_constant=of_constant,
+        cells=cells,
         n_persons=None if members is None else members.n_persons,
         most_of_a_person=None if members is None else members.most,
     )
