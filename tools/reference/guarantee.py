@@ -149,6 +149,6 @@ def page() -> str:
             if words not in shown:
                 lines += ["", f"> {words}"]
                 shown.add(words)
-    lines += ["", "And [the largest single risk](proofs.md#the-largest-single-risk) is about:"]
+    lines += ["", "And [the largest single risk](proofs.md#the-largest-single-risk) is that of this attacker:"]
     lines += ["", f"> {single_risk_in_words(['zip', 'weight'])}", ""]
     return "\n".join(lines)
