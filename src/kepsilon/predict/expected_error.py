@@ -15,17 +15,22 @@ YARDSTICK = 0.05
 """The paper measures errors against uniform noise of ±5 %."""
 
 
+def goes_as_inverse(policy: Policy, name: str, *, n_clipped: int) -> bool:
+    """Whether the expected error of an ε-quasi is proportional to 1/ε: values are neither clipped, averaged nor clamped."""
+    is_noise_alone = policy.epsilon_quasis[name].domain is None and not n_clipped and policy.averages is None
+    return is_noise_alone and mechanism_of(policy).exponential is not None
+
+
 def expected_error_of(
     sums: ErrorSums, policy: Policy, *, epsilon: float, is_noise_alone: bool, share: float | None
 ) -> ExpectedError:
     """The expected error of one ε-quasi, and the ε that would make it that of uniform noise of ±5 %.
 
-    `is_noise_alone` says that values are neither clipped nor clamped to a domain; `share` is the error over the spread.
+    `is_noise_alone` is what `goes_as_inverse` says of it; `share` is the error over the spread.
     """
     relative = sums.relative_of(policy.k)
     # Which ε would do is known only where the error is proportional to 1/ε.
-    goes_as_inverse = is_noise_alone and policy.averages is None and mechanism_of(policy).exponential is not None
-    enough = epsilon_for_error(YARDSTICK / 2, error=relative, epsilon=epsilon) if relative and goes_as_inverse else None
+    enough = epsilon_for_error(YARDSTICK / 2, error=relative, epsilon=epsilon) if relative and is_noise_alone else None
     return ExpectedError(
         expected_relative=relative,
         range_relative=sums.range_relative,

@@ -32,7 +32,7 @@ from kepsilon.perturb.mechanisms import mechanism_of
 from kepsilon.policy.policy import Policy
 from kepsilon.policy.roles import fraction
 from kepsilon.predict.averaged_outlook import outlook_of_averages
-from kepsilon.predict.expected_error import distortion_of, expected_error_of
+from kepsilon.predict.expected_error import distortion_of, expected_error_of, goes_as_inverse
 from kepsilon.predict.group_summary import GroupSummary
 from kepsilon.predict.judge import verdict_on_release, verdicts_on
 from kepsilon.predict.kept_columns import kept_columns_of, leaks, notes_on_kept_columns
@@ -57,7 +57,7 @@ from kepsilon.predict.warnings import (
     warnings_about_labels,
     warnings_about_namesakes,
     warnings_about_search,
-    warnings_about_worthless_noise,
+    warnings_about_useless_attributes,
 )
 from kepsilon.predict.whole_records import (
     WholeLook,
@@ -235,7 +235,7 @@ def _prediction(
                 sums,
                 policy,
                 epsilon=float(epsilon),
-                is_noise_alone=policy.epsilon_quasis[name].domain is None and not outlook.clipped.get(name),
+                is_noise_alone=goes_as_inverse(policy, name, n_clipped=outlook.clipped.get(name, 0)),
                 share=share,
             )
             for name, sums, share in zip(policy.epsilon_quasis, expected.errors, shares, strict=True)
@@ -257,7 +257,7 @@ def _prediction(
             *warnings_about_namesakes(counted),
             *about_kept,
             *warnings_about_agreement(agreeing, of="class" if policy.averages is None else "group"),
-            *warnings_about_worthless_noise(survives, averaged=policy.averages is not None),
+            *warnings_about_useless_attributes(verdicts, policy),
             *warnings_about_classes(outlook, recoding, small_noise=small_noise, outliers=outliers, policy=policy),
             *warnings,
         ),

@@ -348,20 +348,17 @@ class Prediction(JsonValue):
 
     def __post_init__(self) -> None:
         for name in (
-            "verdicts",
-            "levels",
-            "error",
-            "survives",
-            "kept_columns",
-            "homogeneity",
-            "clipped",
-            "constant_classes",
-            "small_noise",
-            "outliers",
-        ):
+            "verdicts", "levels", "error", "survives", "kept_columns", "homogeneity", "clipped", "constant_classes",
+            "small_noise", "outliers",
+        ):  # fmt: skip
             own = getattr(self, name)
             if own is not None:
                 object.__setattr__(self, name, FrozenMapping(own))
+
+    @property
+    def refused_useless(self) -> tuple[str, ...]:
+        """Attributes that would be useless and that the policy does not accept: such a release is refused."""
+        return tuple(name for name, own in self.verdicts.items() if own.is_refused)
 
     @property
     def risk_in_words(self) -> str:

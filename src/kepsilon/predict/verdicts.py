@@ -11,12 +11,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from kepsilon.evaluate.error.relative_error import ErrorSums
-from kepsilon.evaluate.linking.attackers import Headline, names_in_words, percent, percent_at_most
-from kepsilon.evaluate.survival.figures import told_apart
+from kepsilon.evaluate.linking.attackers import Headline, names_in_words
 from kepsilon.json_values import JsonValue
 from kepsilon.policy.names import shown_name
 from kepsilon.policy.policy import Policy
 from kepsilon.policy.roles import written
+from kepsilon.rounding import percent, percent_at_most, told_apart
 
 KEPT, COARSER, USELESS = "kept", "coarser", "useless"
 """The verdicts on an attribute, the best first."""
