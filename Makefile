@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test fuzz honest tamper lint bench reproduce format clean
+.PHONY: demo test fuzz honest tamper lint bench reproduce docs docs-reference format clean
 
 demo: $(VENV)/.installed
 	$(BIN)/kepsilon demo -o kepsilon-demo
@@ -43,8 +43,17 @@ reproduce: $(VENV)/.installed
 	$(BIN)/kepsilon reproduce -o reproduction
 	$(BIN)/python tools/write_reproduced.py reproduction
 
+# The site: open build/site/index.html in a browser; no server is needed. A warning is an error.
+docs: $(VENV)/.installed-docs
+	$(BIN)/python -m sphinx -W --keep-going -q -d build/doctrees docs build/site
+	@echo "the site is in build/site/index.html"
+
+# The pages of the documentation that follow from the code: commands, keys, errors, names, promised sentences.
+docs-reference: $(VENV)/.installed
+	$(BIN)/python tools/write_reference.py
+
 clean:
-	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis kepsilon-demo reproduction
+	rm -rf build $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis kepsilon-demo reproduction
 
 $(BIN)/python:
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "kepsilon needs Python 3.11 or newer; try make PYTHON=python3.12")'

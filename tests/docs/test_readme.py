@@ -26,6 +26,7 @@ from kepsilon.policy.hierarchies import (
 from kepsilon.policy.policy import Policy
 from kepsilon.policy.roles import EpsilonQuasi, KQuasi
 from material.machine import ROOT
+from material.markdown import anchors_of, links_of
 
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), *(ROOT / "benchmarks").glob("*.md")])
@@ -69,11 +70,14 @@ def test_shell_and_python_examples_run(tmp_path, kepsilon_command, monkeypatch):
     assert Path("release.parquet").exists()
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
 def test_links_resolve(page):
-    """Within the repository."""
-    for target in re.findall(r"\]\(([^)#:]+)\)", page.read_text(encoding="utf-8")):
-        assert (page.parent / target).exists(), target
+    """Within the repository: the file is there, and the heading."""
+    for target, anchor in links_of(page.read_text(encoding="utf-8")):
+        file = page.parent / target if target else page
+        assert file.exists(), target
+        if anchor and file.suffix == ".md":
+            assert anchor in anchors_of(file.read_text(encoding="utf-8")), f"{target}#{anchor}"
 
 
 def test_every_policy_key_has_its_place_in_the_docs():

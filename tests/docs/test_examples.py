@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Every example on a page runs: Python as it stands, commands of the shell on the demo's patients, policies as they stand.
+
+A block of Python runs by itself, in a folder with `patients.csv` and `policy.toml`. The lines of a shell block that begin with
+`kepsilon` run in order, in one folder for each page. A TOML block that holds `[attributes.` is read as a policy; a block
+without k is put under a head that has one. What a page must not be asked for says so: a block that begins with a
+comment "# not run: reason" is left alone, and the reason has to be there.
+"""
+
+from __future__ import annotations
+
+import shlex
+import tomllib
+
+import pytest
+
+import kepsilon
+from material.machine import ROOT
+from material.markdown import examples_of
+
+PAGES = sorted(own for folder in ("tutorial", "how-to", "explanation") for own in (ROOT / "docs" / folder).glob("*.md"))
+HEAD = 'k = 10\nalgorithm = "ola"\nmax_suppression = 0.05\nepsilon = 2\n'
+
+
+def pages_with(language: str):
+    found = [page for page in PAGES if runnable(page, language)]
+    return pytest.mark.parametrize("page", found, ids=lambda own: own.relative_to(ROOT).as_posix())
+
+
+def runnable(page, language: str) -> list[str]:
+    blocks = examples_of(page, language)
+    for block in blocks:
+        assert not block.startswith("# not run:") or block.splitlines()[0].removeprefix("# not run:").strip(), page.name
+    return [block for block in blocks if not block.startswith("# not run:")]
+
+
+@pytest.fixture
+def demo_folder(tmp_path, monkeypatch):
+    """A folder with the demo's table and policy, smaller than the demo's own."""
+    import pyarrow as pa
+    from pyarrow import csv
+
+    monkeypatch.chdir(tmp_path)
+    csv.write_csv(pa.table(kepsilon.made_up_patients(3_000)), tmp_path / "patients.csv")
+    (tmp_path / "policy.toml").write_text(kepsilon.DEMO_POLICY, encoding="utf-8")
+    return tmp_path
+
+
+@pages_with("python")
+def test_python_examples_run(page, demo_folder):
+    """Each block by itself; `ke` and `policy` are there, as the blocks before would have made them."""
+    for block in runnable(page, "python"):
+        policy = kepsilon.Policy.from_file("policy.toml")
+        exec(compile(block, f"{page.name} (example)", "exec"), {"ke": kepsilon, "policy": policy})
+
+
+@pages_with("sh")
+def test_shell_examples_run(page, demo_folder, kepsilon_command):
+    """Commands of kepsilon, in the order of the page; a line may say which exit code it has."""
+    for block in runnable(page, "sh"):
+        for line in block.replace("\\\n", " ").splitlines():
+            if not line.startswith("kepsilon "):
+                continue
+            expected = int(line.partition("# exit code ")[2].split(" ")[0]) if "# exit code " in line else 0
+            ended = kepsilon_command(*shlex.split(line, comments=True)[1:])
+            assert ended.code == expected, (line, ended.err)
+
+
+@pages_with("toml")
+def test_policies_are_accepted(page):
+    """Whole ones, and parts of one."""
+    for block in runnable(page, "toml"):
+        document = tomllib.loads(block)
+        if "attributes" not in document:
+            continue
+        if "k" not in document:
+            document = {**tomllib.loads(HEAD), **document}
+        kepsilon.Policy.from_dict(document)
