@@ -17,7 +17,7 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 PARTS = {
     "At the command line": ["command.py"],
-    "A whole release beside a plain read-shuffle-write": ["release.py"],
+    "A whole release beside the fastest plain copy": ["release.py"],
     "Larger than memory": ["scale.py", "10", "100"],
     "On a cluster": ["spark.py", "10", "--repeats", "2"],
     "Counting and searching": ["search.py"],

@@ -20,11 +20,26 @@ from hypothesis import settings
 from kepsilon.cli.main import run
 from material.machine import SHARED_DATA, lacking
 from material.people import POLICY, people, write_csv
+from material.usefulness import useless_is_accepted, useless_is_refused
 
 # Examples are fixed, so that a run means the same everywhere; HYPOTHESIS_PROFILE=roam looks for new ones.
 settings.register_profile("steady", derandomize=True, deadline=None)
 settings.register_profile("roam", deadline=None)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "steady"))
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _useless_is_accepted():
+    """Tests about other things are not refused for a useless attribute."""
+    with useless_is_accepted():
+        yield
+
+
+@pytest.fixture
+def refuses_useless():
+    """Useless attributes are refused, as they are for users, unless the policy accepts them."""
+    with useless_is_refused():
+        yield
 
 
 def pytest_generate_tests(metafunc):

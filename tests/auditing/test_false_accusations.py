@@ -153,3 +153,20 @@ def test_values_that_differ_in_blanks_agree(tmp_path):
     record, audit = audit_of_wards(tmp_path, ["flu", "flu ", " flu"], n=40)
     assert record.homogeneity["illness"].one_value == 1
     assert not audit.broken, audit.findings
+
+
+def test_shares_of_a_range_are_compared_within_the_unit_that_they_are_counted_in(tmp_path):
+    """Labels that leave a 683rd of the range open, which is nearly half a unit from a whole number of units of 2⁻³²."""
+    original = {
+        "name": [f"n{i}" for i in range(200)],
+        "year": [(0, 1, 682, 683)[i % 4] for i in range(200)],
+    }
+    year = {"role": "k-quasi", "hierarchy": {"type": "intervals", "widths": [10]}}
+    settings = {"k": 60, "epsilon": 1, "algorithm": "ola", "max_suppression": 0}
+    under = policy(settings | {"attributes": {"name": {"role": "identifier"}, "year": year}})
+    release = ke.anonymise(arrow(original), under, unsafe_seed=1)
+    release.write(tmp_path / "released.csv")
+    stated = release.record.to_json()["loss"]["ncp"]["year"]
+    assert 0 < abs(stated - 1 / 683) < 2**-32
+    audit = ke.audit(arrow(original), tmp_path / "released.csv", under)
+    assert not audit.broken, audit.findings

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import csv
 import json
+from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
@@ -282,3 +283,16 @@ def test_h10_overwriting_speaks_of_noise_only_where_something_is_drawn(tmp_path,
         )
     assert "noise" not in str(told[0].message)
     assert "noise" in str(ke.earlier_draw(tmp_path / "out.csv"))
+
+
+def test_h10_the_promise_says_that_choosing_on_the_data_is_a_choice_made_on_the_data():
+    """With the commands that people choose by, the attacker who learns from the choice, and what to do about it."""
+    page = (Path(__file__).parents[2] / "docs" / "explanation" / "promise.md").read_text(encoding="utf-8")
+    said = " ".join(page.partition("**Choosing on the data.**")[2].partition("\n- **")[0].split())
+    for words in (
+        "`explore`",
+        "makes a choice that depends on the data",
+        "An attacker who knows",
+        "choose on other data",
+    ):
+        assert words in said

@@ -57,6 +57,7 @@ from kepsilon.publish.record import (
 )
 from kepsilon.table.steps import Steps
 from material.pictured_release import picture_release
+from material.usefulness import NO_VERDICT
 from oracles.noise import SEED
 
 K = 10
@@ -353,6 +354,8 @@ def made_up_prediction(
         quasis=("place", *error), risk=Estimate(total=risk), largest=largest, largest_by_matching=by_matching
     )
     prediction = Prediction(
+        verdict=NO_VERDICT,
+        verdicts={},
         algorithm=algorithm,
         k=k,
         epsilon=epsilon,

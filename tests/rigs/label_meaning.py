@@ -8,7 +8,7 @@ import io
 import math
 import re
 from collections.abc import Iterator, Mapping
-from datetime import UTC, date, datetime
+from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any
@@ -46,6 +46,8 @@ def as_text(value: Any) -> str | None:
         return value.isoformat(" ")
     if isinstance(value, float):
         return repr(value).removesuffix(".0")
+    if isinstance(value, timedelta):
+        return str(value // timedelta(seconds=1))  # columns of durations count seconds
     return value.isoformat() if isinstance(value, date) else str(value)
 
 

@@ -126,7 +126,7 @@ def broken_diversity(
     """
     for column in case.of_role("sensitive"):
         attribute = case.document["attributes"][column.name]
-        values = _sensitive(column.values)
+        values = sensitive_values(column.values)
         members: dict[Hashable, list[Any]] = defaultdict(list)
         for original, released in pairs:
             members[keys[released]].append(values[original])
@@ -146,7 +146,7 @@ def broken_diversity(
                 yield "closeness: a class is further from all records than t_closeness"
 
 
-def _sensitive(values: Sequence[Any]) -> list[Any]:
+def sensitive_values(values: Sequence[Any]) -> list[Any]:
     """Values without blanks around them, None where there is none; numbers, if there is nothing else."""
     texts = [(as_text(value) or "").strip() or None for value in values]
     numbers = {text: number_of(text) for text in set(texts) - {None}}

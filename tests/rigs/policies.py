@@ -385,7 +385,8 @@ def _label(scene: Scene) -> str:
 
 
 REASONS = ("made-up records", "<b>öffentlich</b> & bekannt", '=public("yes"), \\n', "x" * 500, "שלום 日本 {0} %s")
-"""Why a kept column may be published though it gives people away; the manifest and the report print it."""
+"""Why a kept column may be published though it gives people away, or a quasi though it is useless; the manifest and the
+report print it."""
 
 # The order of the keys is the order in which settings are drawn.
 HOW: dict[str, How] = {
@@ -407,6 +408,7 @@ HOW: dict[str, How] = {
     "confidence_rule": maybe(0.7, only_if(lambda scene: "confidence" in scene.document, any_value("confidence_rule"))),
     "max_total_suppression": maybe(0.15, one_of(0.1, 0.5, 0.9, 1)),
     "max_individual_risk": maybe(0.12, one_of(0.2, 0.9, 1, 1.0)),
+    "max_risk": maybe(0.12, one_of(0.3, 0.9, 1, 1.0)),
     "person": _person,
     "epsilon_per": only_if(
         lambda scene: "person" in scene.document and scene.has("epsilon-quasi") and _draws_noise(scene),
@@ -440,6 +442,7 @@ HOW: dict[str, How] = {
     "attributes.k-quasi.hierarchy.dates.format": lambda scene: scene.column.date_format or ABSENT,
     "attributes.k-quasi.hierarchy.dates.label": maybe(0.3, _label),
     "attributes.k-quasi.hierarchy.file.path": _file,
+    "attributes.k-quasi.accept_useless": maybe(0.95, one_of(*REASONS)),
     "attributes.epsilon-quasi.precision": _precision,
     "attributes.epsilon-quasi.range": _range,
     "attributes.epsilon-quasi.range.coarse": _coarse,
@@ -452,6 +455,7 @@ HOW: dict[str, How] = {
     ),
     "attributes.epsilon-quasi.missing_values": maybe(0.2, _codes),
     "attributes.epsilon-quasi.domain": maybe(0.3, _declared),
+    "attributes.epsilon-quasi.accept_useless": maybe(0.95, one_of(*REASONS)),
     "attributes.sensitive.accept_leak": maybe(0.7, one_of(*REASONS)),
     "attributes.sensitive.l_diversity": maybe(0.2, _l_diversity),
     "attributes.sensitive.l_diversity.distinct": one_of(2, 2, 3),

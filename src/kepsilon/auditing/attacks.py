@@ -7,13 +7,13 @@ posteriors of its records.
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from kepsilon.auditing.case import AuditCase
 from kepsilon.auditing.classes import ReconstructedClasses
+from kepsilon.auditing.expected_links import expected_links, largest_expected_share
 from kepsilon.auditing.few_records import check_links
 from kepsilon.auditing.findings import AttackFigures, LinksInDoubt, StrongestAttack, counted
 from kepsilon.auditing.group_figures import attack_groups
@@ -25,6 +25,7 @@ from kepsilon.auditing.nearest_links import (
     n_with_own_value,
     nearest_links,
 )
+from kepsilon.auditing.one_attribute import OrderedClass, can_be_ordered
 from kepsilon.auditing.person_figures import reidentification_of_persons
 from kepsilon.auditing.stated_laws import why_not_judged
 from kepsilon.evaluate.linking.reidentification import ChanceOfFinding, Reidentification
@@ -135,7 +136,7 @@ def _headline_without_attack(case: AuditCase, expected: float | None) -> str:
         )
     return (
         "No linkage, so no attack was scored; if the noise is as claimed, an attacker of single records would link at "
-        f"most {_largest_expected_share(case):.2%} on average (1/k = {1 / case.policy.k:.2%})."
+        f"most {largest_expected_share(case):.2%} on average (1/k = {1 / case.policy.k:.2%})."
     )
 
 
@@ -235,27 +236,6 @@ def _expected_share(case: AuditCase) -> float | None:
     return links / int(case.classes.n_originals.sum())
 
 
-def expected_links(case: AuditCase) -> tuple[float, float]:
-    """Expected links of a nearest-neighbour attacker on the first ε-quasi: a tie of t worth 1/t, and worth 1 (the paper)."""
-    links = paper = 0.0
-    for c, _, originals in case.classes.members():
-        values, counts = np.unique(np.nan_to_num(case.noise.values[originals, 0]), return_counts=True)
-        gaps = np.diff(values)
-        reach = case.noise.ranges[c, 0]
-        within = -np.expm1(-case.epsilon * gaps / (2 * reach)) if reach > 0 else np.zeros(len(gaps))
-        stays = (np.append(within, 1.0) + np.append(1.0, within)) / 2
-        links += float(stays.sum())
-        paper += float((stays * counts).sum())
-    return links, paper
-
-
-def _largest_expected_share(case: AuditCase) -> float:
-    """Bound on the expected links per record of an attacker of single records: Σ_{j≤d} (ε/2)^j/j! links per class."""
-    d = len(case.policy.epsilon_quasis)
-    per_class = math.fsum((case.epsilon / 2) ** j / math.factorial(j) for j in range(d + 1))
-    return min(1.0, per_class * case.classes.n_classes / case.released.n_records)
-
-
 def _attack(case: AuditCase, linkage: Linkage) -> AttackSums:
     """Attacks every class whose originals are known; the linkage tells which links are right."""
     classes, noise, epsilon = case.classes, case.noise, case.epsilon
@@ -304,6 +284,11 @@ def attack_among(
     `originals` are rows of the input, and `place[i]` is where the own original of record i stands among them.
     """
     values, ranges = case.noise.values[originals], case.noise.ranges[c]
+    if len(ranges) == 1:
+        slack = binary_error_of_distances(published, values, ranges)
+        if can_be_ordered(values[:, 0], published[:, 0], float(ranges[0]), slack):
+            _attack_ordered(sums, values[:, 0], published[:, 0], place, float(ranges[0]), slack, epsilon=case.epsilon)
+            return
     at_once = max(1, (1 << 22) // len(originals))
     for start in range(0, len(place), at_once):
         part = slice(start, start + at_once)
@@ -314,6 +299,25 @@ def attack_among(
             nearest = INDISTINCT * slack * ranges[0]
             alike = n_with_own_value(values[:, 0], place[part], nearest=nearest)
             _add_undecided(sums, distances, place[part], slack=slack, n_alike=alike)
+
+
+def _attack_ordered(
+    sums: AttackSums,
+    values: FloatArray,
+    published: FloatArray,
+    own: IntArray,
+    reach: float,
+    slack: FloatArray,
+    *,
+    epsilon: float,
+) -> None:
+    """Adds up the attacks on single records of a class with one ε-quasi, whose values distances tell apart."""
+    ordered = OrderedClass.of(values)
+    fair, paper = ordered.links(published, own, reach=reach, slack=slack)
+    sums.n_attacked += len(own)
+    sums.nearest += float(fair.sum())
+    sums.paper_ties += float(paper.sum())
+    _count_probable(sums, ordered.posteriors(published, own, reach=reach, epsilon=epsilon))
 
 
 def _is_complete(published: FloatArray, values: FloatArray, ranges: FloatArray) -> bool:

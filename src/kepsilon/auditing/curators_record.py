@@ -13,11 +13,12 @@ from pathlib import Path
 
 import numpy as np
 
-from kepsilon.auditing.attacks import NEAREST, expected_links
+from kepsilon.auditing.attacks import NEAREST
 from kepsilon.auditing.case import AuditCase
 from kepsilon.auditing.classes import NOWHERE
 from kepsilon.auditing.comparison import Between, Comparison, compare
 from kepsilon.auditing.digests import digest_of
+from kepsilon.auditing.expected_links import expected_links
 from kepsilon.auditing.findings import quoted
 from kepsilon.auditing.group_figures import compare_form_of_groups, figures_of_groups
 from kepsilon.auditing.label_losses import losses_of_labels

@@ -23,6 +23,9 @@ from kepsilon.table.codes import Domain, Label
 ROUNDING = 1e-10
 """More than rounding adds to the difference of two sums of bits, as a share of them."""
 
+UNIT_OF_RANGE = 2.0**-32
+"""The shares of a range that labels leave open are rounded to this unit when they are added up for the curator's record."""
+
 
 @dataclass(frozen=True, slots=True)
 class _LabelSums:
@@ -60,9 +63,13 @@ def losses_of_labels(case: AuditCase) -> Json:
     without = n_left_out / n_counted
     shares = _with_mean(entropy, without=without)
     return {
-        "ncp": _with_mean(ncp, without=without),
-        "entropy_share": {name: Between(own - ROUNDING, own + ROUNDING) for name, own in shares.items()},
+        "ncp": _about(_with_mean(ncp, without=without), UNIT_OF_RANGE),
+        "entropy_share": _about(shares, ROUNDING),
     }
+
+
+def _about(figures: dict[str, float], rounding: float) -> Json:
+    return {name: Between(own - rounding, own + rounding) for name, own in figures.items()}
 
 
 def _with_mean(by_name: dict[str, float], *, without: float) -> dict[str, float]:

@@ -15,6 +15,7 @@ import numpy as np
 
 from kepsilon.auditing.case import AuditCase
 from kepsilon.auditing.claimed_law import lattice_share
+from kepsilon.auditing.grouped import mean_ranks, numbered_groups
 from kepsilon.auditing.noise_law import whole_units
 from kepsilon.auditing.order import correlation_probability, sorting_ranks
 from kepsilon.auditing.residuals import Residuals, released_as
@@ -170,9 +171,10 @@ def _against_columns(case: AuditCase, everybody: Observed) -> Suspicions:
         texts, codes = case.original.table.texts(name)
         groups[name] = codes[rows]
         ordered[f"the order of {name}"] = sorting_ranks(texts)[codes]
+    ranks = {name: _centred_ranks(values)[rows] for name, values in ordered.items()}
     for what, own in everybody.both.items():
-        for name, values in ordered.items():
-            suspicions[f"its {what} follows {name}"] = follows_probability(own, _centred_ranks(values)[rows])
+        for name, weights in ranks.items():
+            suspicions[f"its {what} follows {name}"] = follows_probability(own, weights)
         for name, ids in groups.items():
             suspicions[f"its {what} depends on {name}"] = shared_probability(own, ids)
             suspicions[f"its {what} is special for one value of {name}"] = special_probability(own, ids)
@@ -215,7 +217,7 @@ def shared_probability(
     Besides, `n_absent` groups of at least `least` values may be missing as a whole. Such a group adds −1 at least, since
     (Σv)² ≥ 0 and Σv² ≤ m ≤ 2(m − 1), and ½m·m/(m − 1) at most; and the smaller a group, the wider is the bound.
     """
-    _, ids, sizes = np.unique(ids, return_inverse=True, return_counts=True)
+    ids, sizes = numbered_groups(ids)
     is_seen = ~np.isnan(values)
     n_seen = np.bincount(ids[is_seen], minlength=len(sizes))
     total = np.bincount(ids[is_seen], weights=values[is_seen], minlength=len(sizes))
@@ -242,7 +244,7 @@ def ties_probability(values: FloatArray, ids: IntArray, *, lattice: float, n_els
     Chernoff's bound holds for the number of gaps below δ. A value that was taken out can only divide a gap in two, and so
     never lowers that number. Values of absent groups add none here; as one group they would add most to what is expected.
     """
-    _, ids, sizes = np.unique(ids, return_inverse=True, return_counts=True)
+    ids, sizes = numbered_groups(ids)
     is_seen = ~np.isnan(values)
     order = np.lexsort((values[is_seen], ids[is_seen]))
     own, sorted_values = ids[is_seen][order], values[is_seen][order]
@@ -292,7 +294,7 @@ def copied_probability(values: FloatArray, ids: IntArray, places: IntArray) -> f
     It is the smallest bound over all pairs of groups, times their number. Of many groups the first MOST_COPIED are compared,
     of large ones the first MOST_PLACES places. A value that was taken out changes a sum by 1 at most.
     """
-    _, ids, sizes = np.unique(ids, return_inverse=True, return_counts=True)
+    ids, sizes = numbered_groups(ids)
     n_groups = min(len(sizes), MOST_COPIED)
     if n_groups < 2:
         return 1.0
@@ -311,7 +313,7 @@ def copied_probability(values: FloatArray, ids: IntArray, places: IntArray) -> f
 
 def special_probability(values: FloatArray, ids: IntArray) -> float:
     """Bound on the probability that the values of any one group sum so far from 0: the smallest, times the groups."""
-    _, ids, sizes = np.unique(ids, return_inverse=True, return_counts=True)
+    ids, sizes = numbered_groups(ids)
     is_seen = ~np.isnan(values)
     n_hidden = sizes - np.bincount(ids[is_seen], minlength=len(sizes))
     size = np.abs(np.bincount(ids[is_seen], weights=values[is_seen], minlength=len(sizes))) - n_hidden
@@ -327,7 +329,7 @@ def thinner_probability(size: FloatArray, ids: IntArray, *, lattice: float, n_ab
     the claim, and so has its mean over alternatives (π, f); groups are put together by `evidence_bound`. A value that was
     taken out counts with the smallest density, 1 − π.
     """
-    _, ids, sizes = np.unique(ids, return_inverse=True, return_counts=True)
+    ids, sizes = numbered_groups(ids)
     is_seen = ~np.isnan(size)
     own, rest = ids[is_seen], np.log(np.maximum((1 - size[is_seen]) / 2, 1e-300))
     n_hidden = sizes - np.bincount(own, minlength=len(sizes))
@@ -367,15 +369,13 @@ def places_in_groups(values: FloatArray, ids: IntArray) -> IntArray:
 
 def _relative_places(places: IntArray, ids: IntArray) -> FloatArray:
     """Places in groups as numbers from −1 for the first to 1 for the last; 0 where a group has one member."""
-    _, ids, sizes = np.unique(ids, return_inverse=True, return_counts=True)
+    ids, sizes = numbered_groups(ids)
     last = np.maximum(1, sizes[ids] - 1)
     return np.where(sizes[ids] > 1, 2 * places / last - 1, 0.0)
 
 
 def _centred_ranks(values: FloatArray) -> FloatArray:
     """Ranks as numbers from −1 to 1 with mean 0; equal values share the mean of their ranks."""
-    _, inverse, counts = np.unique(values, return_inverse=True, return_counts=True)
-    middle = np.cumsum(counts) - (counts + 1) / 2
-    ranks = middle[inverse]
+    ranks = mean_ranks(values)
     centred: FloatArray = (ranks - ranks.mean()) / max(1.0, len(values) / 2)
     return centred

@@ -15,7 +15,7 @@ import numpy as np
 from kepsilon.auditing.case import AuditCase
 from kepsilon.auditing.claimed_law import below
 from kepsilon.auditing.classes import as_one_class
-from kepsilon.auditing.noise_law import Rounding, claimed_noise
+from kepsilon.auditing.noise_law import Rounding, bin_masses, claimed_noise
 from kepsilon.auditing.one_draw import most_with_one_draw, sums_by_draw, variance_by_draw
 from kepsilon.auditing.order import sorting_ranks
 from kepsilon.auditing.residuals import n_taken_out_with_class
@@ -318,9 +318,13 @@ def _binned(case: AuditCase, j: int, chosen: IntArray) -> BinnedValues:
     members = members[np.argsort(classes.of_original[members], kind="stable")]
     ids, centre = new_id[classes.of_original[members]], noise.values[members, j]
     parts = [slice(start, start + CHUNK) for start in range(0, len(ids), CHUNK)]
+    is_alone = not is_bounded(case.policy) and bool((noise.n_active[chosen] == 1).all())
+    scales = noise.ranges[chosen, j] / case.epsilon
 
     def masses(part: slice, factor: float) -> FloatArray:
         """Probability of each bin for a slice of the originals, with noise divided by `factor`, shape (n, N_BINS)."""
+        if is_alone:
+            return bin_masses(edges, centre[part], ids[part], starts=noise.low[chosen, j], scales=scales / factor)
         return np.diff(below(case, j, edges[ids[part]], centre[part], chosen[ids[part]], factor=factor), axis=1)
 
     expected = [np.zeros((len(chosen), N_BINS)) for _ in range(3)]

@@ -13,6 +13,7 @@ import numpy as np
 
 from kepsilon.auditing.case import AuditCase
 from kepsilon.auditing.classes import NOWHERE
+from kepsilon.auditing.grouped import mean_ranks
 from kepsilon.auditing.tables import Released, codes_of_both
 from kepsilon.auditing.tail_bounds import (
     chernoff_bound,
@@ -83,9 +84,12 @@ def _sorted_by(name: str, values: FloatArray) -> dict[str, float]:
 
 def _ranks_of_labels(released: Released) -> FloatArray:
     """Rank of each record in a table that is sorted by its first k-quasi, then by its second, and so on."""
-    columns = np.stack([sorting_ranks(texts)[codes] for texts, codes in released.labels.values()], axis=1)
-    ranks: FloatArray = np.unique(columns, axis=0, return_inverse=True)[1].reshape(-1).astype(np.float64)
-    return ranks
+    ranks, sizes = [], []
+    for texts, codes in released.labels.values():
+        ranks.append(sorting_ranks(texts).astype(np.int64)[codes])
+        sizes.append(len(texts))
+    numbers, _ = number(ranks, sizes=sizes, length=released.n_records)
+    return numbers.astype(np.float64)
 
 
 def sorting_ranks(texts: tuple[Label, ...]) -> FloatArray:
@@ -133,7 +137,7 @@ def _side_by_side(case: AuditCase) -> dict[str, float]:
 
 def trend_probability(values: FloatArray) -> float:
     """Bound on the probability that a random order has so strong a rank correlation, of either sign, with the position."""
-    places, ranks = np.arange(len(values), dtype=np.float64), _ranks(values)
+    places, ranks = np.arange(len(values), dtype=np.float64), mean_ranks(values)
     places, ranks = places - places.mean(), ranks - ranks.mean()
     size = math.sqrt(float(places @ places) * float(ranks @ ranks))
     return permuted_trend_bound(float(places @ ranks) / size, len(values)) if size else 1.0
@@ -154,17 +158,9 @@ def stretches_probability(values: FloatArray) -> float:
 
 def correlation_probability(first: FloatArray, second: FloatArray) -> float:
     """Bound on the probability that two columns, one in random order, have so strong a rank correlation; ties allowed."""
-    a, b = _ranks(first), _ranks(second)
+    a, b = mean_ranks(first), mean_ranks(second)
     a, b = a - a.mean(), b - b.mean()
     return permuted_sum_bound(abs(float(a @ b)), a, b)
-
-
-def _ranks(values: FloatArray) -> FloatArray:
-    """Rank of each value from 0; equal values share the mean of their ranks."""
-    _, inverse, counts = np.unique(values, return_inverse=True, return_counts=True)
-    ends = np.cumsum(counts)
-    middle: FloatArray = ends - (counts + 1) / 2
-    return middle[inverse]
 
 
 def adjacency_probability(original_row: IntArray) -> float:

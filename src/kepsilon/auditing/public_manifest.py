@@ -31,10 +31,10 @@ MOST_NAMED = 12
 OF_THE_CURATOR = frozenset(
     {
         "engine", "clipped", "constant_classes", "loss", "error", "linking_risk", "reidentification", "confident_k",
-        "seconds", "attackers", "kept_columns", "persons", "groups", "homogeneity", "population_risk", "verdicts",
+        "seconds", "attackers", "kept_columns", "persons", "groups", "homogeneity", "population_risk", "verdicts", "verdict",
         "records.read", "records.suppressed_by_k", "records.suppressed_by_confidence", "records.suppressed_missing",
         "records.suppressed_unlisted", "records.suppressed_by_cap", "policy.max_total_suppression",
-        "policy.max_individual_risk", "policy.missing_values", "policy.decimal",
+        "policy.max_individual_risk", "policy.max_risk", "policy.missing_values", "policy.decimal",
     }
 )  # fmt: skip
 """Keys that stand in the curator's record and never in a manifest."""
@@ -138,7 +138,7 @@ def worked_out(path: Path, policy: Policy, released: Released | None) -> Json:
     if released is None:
         rest = ["records", "classes", *(["levels"] if ALGORITHMS[policy.algorithm].has_levels else []), "bounds"]
         known |= dict.fromkeys(rest, Form(lambda stated: isinstance(stated, Mapping)))
-        return known | {"accepted_leaks": policy.accepted_leaks}
+        return known | {"accepted_leaks": policy.accepted_leaks, "accepted_useless": policy.accepted_useless}
     sizes = _class_sizes(released, policy)
     known["records"] = {"released": released.n_records}
     known["classes"] = {
@@ -154,6 +154,7 @@ def worked_out(path: Path, policy: Policy, released: Released | None) -> Json:
         }
     known["bounds"] = bounds_of(policy, sizes)
     known["accepted_leaks"] = policy.accepted_leaks
+    known["accepted_useless"] = policy.accepted_useless
     return known
 
 

@@ -20,6 +20,7 @@ import numpy as np
 from kepsilon.auditing.case import AuditCase
 from kepsilon.auditing.findings import LargestRisks
 from kepsilon.auditing.group_figures import set_largest_risk_of_groups
+from kepsilon.auditing.one_attribute import OrderedClass
 from kepsilon.auditing.stated_laws import why_not_judged
 from kepsilon.policy.guarantee import matcher_in_words
 from kepsilon.policy.names import shown_name
@@ -83,7 +84,11 @@ def largest_risks(case: AuditCase) -> LargestRisks | None:
             if n_pairs > MOST_PAIRS:
                 return None
             continue
-        places, counts = np.unique(values, axis=0, return_counts=True)
+        if values.shape[1] == 1:
+            found = OrderedClass.of(values[:, 0])
+            places, counts = found.values[:, np.newaxis], found.counts
+        else:
+            places, counts = np.unique(values, axis=0, return_counts=True)
         n_pairs += len(places) ** 2
         if n_pairs > MOST_PAIRS:
             return None
@@ -114,6 +119,10 @@ def in_ranges(values: FloatArray, ranges: FloatArray) -> FloatArray:
 
 def largest_posterior(places: FloatArray, counts: IntArray, *, epsilon: float) -> float:
     """The largest posterior of one class, from its distinct originals and how many records hold each."""
+    if places.shape[1] == 1 and not np.isnan(places).any():
+        return OrderedClass(values=places[:, 0], counts=counts, of_original=counts).largest_posterior(
+            epsilon=epsilon, reach=1.0
+        )
     largest = 0.0
     at_once = max(1, AT_ONCE // len(places))
     for start in range(0, len(places), at_once):

@@ -101,6 +101,7 @@ def expect(
     originals: FloatArray | None = None,
     blocks: Blocks | None = None,
     counting: Counting | None = None,
+    counted: ClassValues | None = None,
 ) -> Expectations:
     """What to expect of whole classes, known by their records; arguments as for `tally.realise`.
 
@@ -108,7 +109,7 @@ def expect(
     records have to be in the order of their classes. `blocks` divides these classes for simulation; it may be left out
     where there are no other classes. With `counting`, links, posteriors and confident k are by persons, and what confident
     k leaves of a class has to meet further requirements, where there are any; records then have to be in the order of
-    their classes too.
+    their classes too. `counted` are the values of `coded` by class, where they were counted before.
     """
     by_record = _expect_records(
         values,
@@ -120,6 +121,7 @@ def expect(
         steps=steps,
         originals=originals,
         blocks=blocks,
+        counted=counted,
     )
     if counting is None:
         return by_record
@@ -176,6 +178,7 @@ def _expect_records(
     steps: Sequence[Steps],
     originals: FloatArray | None,
     blocks: Blocks | None,
+    counted: ClassValues | None = None,
 ) -> Expectations:
     """What to expect of whole classes by records; arguments as for `expect`."""
     unclipped = values if originals is None else originals
@@ -187,7 +190,7 @@ def _expect_records(
     else:
         # Without any ε-quasi all records of a class look alike, as if they agreed on one.
         only = coded[0] if coded else CodedValues(distinct=np.zeros(1), codes=np.zeros(len(class_ids), dtype=np.int64))
-        classes = count_values(only, class_ids, n_classes=len(low))
+        classes = counted or count_values(only, class_ids, n_classes=len(low))
         if law is not None:
             rows = _rows_of_one(classes, low) if originals is None and values.shape[1] else None
             rows = rows or NoisyRows(values=values, originals=unclipped, class_ids=class_ids)
@@ -195,8 +198,8 @@ def _expect_records(
             figures = exponential_one(classes, errors, mechanism, law, low, high)
         else:
             before = code_values(unclipped[:, 0], precision=steps[0].precision)
-            counted = classes if originals is None else count_values(before, class_ids, n_classes=len(low))
-            figures = _simulated_one(classes, counted, drawing, blocks)
+            of_originals = classes if originals is None else count_values(before, class_ids, n_classes=len(low))
+            figures = _simulated_one(classes, of_originals, drawing, blocks)
     return Expectations(n_records=len(class_ids), figures=figures)
 
 

@@ -157,7 +157,10 @@ def simulated_errors(
     """
     counts = np.ones(len(values), dtype=np.int64)
     distances = _distances(drawing, values, originals, class_ids, counts=counts, epsilon=epsilon)
-    return tuple(errors_of(originals[:, j], distances[:, j]) for j in range(values.shape[1]))
+    return tuple(
+        errors_of(originals[:, j], distances[:, j]).with_relative_errors(originals[:, j], distances[:, j])
+        for j in range(values.shape[1])
+    )
 
 
 def simulated_errors_of_one(drawing: Drawing, originals: ClassValues, *, epsilon: float) -> tuple[ErrorSums, ...]:
@@ -172,7 +175,8 @@ def simulated_errors_of_one(drawing: Drawing, originals: ClassValues, *, epsilon
         counts=originals.counts,
         epsilon=epsilon,
     )
-    return (errors_of_counts(before, originals.counts, distances=distances[:, 0]),)
+    found = errors_of_counts(before, originals.counts, distances=distances[:, 0])
+    return (found.with_relative_errors(before, distances[:, 0], counts=originals.counts),)
 
 
 def _distances(

@@ -47,10 +47,10 @@ class Limits(JsonValue):
 
     def with_those_of(self, policy: Policy) -> Limits:
         """These limits and those that the policy states itself; of two on one figure, the stricter."""
-        both = [own for own in (self.max_individual_risk, policy.max_individual_risk) if own is not None]
         return dataclasses.replace(
             self,
-            max_individual_risk=min(both, default=None),
+            max_risk=_stricter(self.max_risk, policy.max_risk),
+            max_individual_risk=_stricter(self.max_individual_risk, policy.max_individual_risk),
             max_total_suppression=policy.max_total_suppression,
         )
 
@@ -112,12 +112,23 @@ class Choice:
         return [chosen, *([self.why] if self.why else [])]
 
 
+def _stricter(*limits: float | None) -> float | None:
+    """The smallest of the limits that are stated; None where none is."""
+    return min((own for own in limits if own is not None), default=None)
+
+
 def choose(cells: Sequence[Cell], limits: Limits) -> Choice:
-    """The least distorted cell within the limits.
+    """The least distorted cell within the limits, of those that leave no attribute useless, unless the policy accepts it.
 
     Ties go to the smaller risk, then to the smaller suppression, then to the cell that is first in the grid.
     """
-    candidates = [cell for cell in cells if cell.prediction is not None and cell.prediction.distortion is not None]
+    candidates = [
+        cell
+        for cell in cells
+        if cell.prediction is not None
+        and cell.prediction.distortion is not None
+        and not cell.prediction.refused_useless
+    ]
     if not limits.stated():
         return Choice(limits=limits, cell=None, why=None)
     allowed = [cell for cell in candidates if limits.allow(cell)]
@@ -152,6 +163,12 @@ def _why_none(cells: Sequence[Cell], candidates: Sequence[Cell], limits: Limits)
         refused = [cell for cell in cells if cell.refused]
         if refused:
             return f"no cell of the grid can be met; the first: {refused[0].name}: {refused[0].refused}"
+        useless = {name for cell in cells if cell.prediction for name in cell.prediction.refused_useless}
+        if useless:
+            return (
+                f"every cell of the grid leaves an attribute useless, one of {', '.join(sorted(useless))}, and the policy "
+                "does not accept that (accept_useless)."
+            )
         return (
             "no cell of the grid has a defined distortion: an epsilon-quasi is changed, but its values have no range."
         )

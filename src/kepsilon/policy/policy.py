@@ -64,6 +64,8 @@ class Policy(Specification):
     """Limit on what the algorithm leaves out plus what confident k is expected to; checked before any noise is drawn."""
     max_individual_risk: Annotated[Number, Field(gt=0, le=1)] | None = None
     """Limit on how sure an attacker who matches whole classes one to one can be of any record; checked before any draw."""
+    max_risk: Share | None = None
+    """Limit on the share of records that any attacker who needs only the quasis is expected to link; checked before any draw."""
     person: str | None = None
     """The column that says whom a record is about, an identifier: k then counts persons, not records."""
     epsilon_per: Literal["person", "record"] | None = None
@@ -209,11 +211,7 @@ class Policy(Specification):
     @property
     def sensitive(self) -> tuple[str, ...]:
         """Kept columns whose values a person would not want known."""
-        return tuple(
-            name
-            for name, attribute in self.attributes.items()
-            if isinstance(attribute, Kept) and attribute.role == "sensitive"
-        )
+        return tuple(name for name in self.kept if self.attributes[name].role == "sensitive")
 
     @property
     def diverse(self) -> tuple[str, ...]:
@@ -227,11 +225,17 @@ class Policy(Specification):
     @property
     def accepted_leaks(self) -> dict[str, str]:
         """Kept columns that may be published though they give people away, each with the curator's reason."""
-        return {
-            name: attribute.accept_leak
-            for name, attribute in self.attributes.items()
-            if isinstance(attribute, Kept) and attribute.accept_leak is not None
-        }
+        return self._reasons("accept_leak")
+
+    @property
+    def accepted_useless(self) -> dict[str, str]:
+        """Quasis that may be published though next to nothing is left of them, each with the curator's reason."""
+        return self._reasons("accept_useless")
+
+    def _reasons(self, key: str) -> dict[str, str]:
+        """The reasons that attributes state under a key."""
+        stated = {name: getattr(attribute, key, None) for name, attribute in self.attributes.items()}
+        return {name: reason for name, reason in stated.items() if reason is not None}
 
     @property
     def file(self) -> Path | None:

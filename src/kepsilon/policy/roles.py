@@ -50,6 +50,9 @@ def _in_one_line(reason: str) -> str:
     return reason
 
 
+Reason = Annotated[str, Field(max_length=500), AfterValidator(_in_one_line)]
+
+
 class CoarseSpecification(Specification):
     coarse: Annotated[Number, Field(gt=0)]
 
@@ -79,6 +82,8 @@ class KQuasi(Specification):
     """The weight of its loss beside those of the other k-quasis; Mondrian weighs its width with it."""
     max_level: Annotated[int, Field(ge=0, strict=True)] | None = None
     """The highest level of its hierarchy that it may be generalised to; without one, level j is intervals of 2^j steps."""
+    accept_useless: Reason | None = None
+    """Why it is published though next to nothing is left of it; the manifest and the report print it as it is written."""
 
     @model_validator(mode="after")
     def _has_the_level(self) -> Self:
@@ -113,6 +118,8 @@ class EpsilonQuasi(Specification):
     """Texts that mean missing, instead of those that the policy has for all quasis."""
     domain: Bounds | None = None
     """Public bounds that published values are clamped to."""
+    accept_useless: Reason | None = None
+    """Why it is published though next to nothing is left of it; the manifest and the report print it as it is written."""
 
     @field_validator("range", mode="before")
     @classmethod
@@ -203,7 +210,7 @@ class Kept(Specification):
     """A column that is published as it is."""
 
     role: Literal["sensitive", "insensitive"]
-    accept_leak: Annotated[str, Field(max_length=500), AfterValidator(_in_one_line)] | None = None
+    accept_leak: Reason | None = None
     """Why the column is published though it gives people away; the manifest and the report print it as it is written."""
     l_diversity: LDiversity | None = None
     """For a sensitive column: how many values, or how even a mixture of them, every class has to have."""

@@ -12,7 +12,8 @@ import numpy as np
 
 from kepsilon.engines.protocol import Batch, LargeClass, Preview
 from kepsilon.evaluate.error.best_constant import errors_of_medians
-from kepsilon.evaluate.error.relative_error import ErrorSums, errors_of, realised_errors
+from kepsilon.evaluate.error.relative_error import ErrorSums, errors_of
+from kepsilon.evaluate.error.value_cells import ValueCells
 from kepsilon.evaluate.estimate import Estimate
 from kepsilon.evaluate.group_sums import GroupSums
 from kepsilon.evaluate.linking.linking_risk import ExpectedLinks
@@ -25,6 +26,7 @@ from kepsilon.predict.averaged import AveragedBatch, average_batch
 from kepsilon.predict.noise_ranges import constant_classes, ranges_of, refuse_too_fine
 from kepsilon.predict.outlook import Outlook
 from kepsilon.predict.recheck import RequirementsAgain
+from kepsilon.predict.spreads import cells_of, spreads_of
 from kepsilon.table.arrays import FloatArray, IntArray
 from kepsilon.table.steps import steps_of
 
@@ -41,6 +43,7 @@ def outlook_of_averages(
     clipped: dict[str, int] = {}
     expected: list[Expected] = []
     of_constant: list[ErrorSums] = [ErrorSums()] * len(policy.epsilon_quasis)
+    cells: list[ValueCells] = [ValueCells()] * len(policy.epsilon_quasis)
     groups = GroupSums()
     n_persons, most = np.zeros((2, len(classes.sizes)), dtype=np.int64)
     look = partial(averaged_outlook_of_batch, policy=policy, epsilons=tuple(epsilons), again=again, within=within)
@@ -50,6 +53,7 @@ def outlook_of_averages(
         pairs = zip(expected, own.expected, strict=True)
         expected = [one + more for one, more in pairs] if expected else list(own.expected)
         of_constant = [one + more for one, more in zip(of_constant, own.errors_of_constant, strict=True)]
+        cells = [one + more for one, more in zip(cells, own.cells, strict=True)]
         groups += own.groups
         if own.n_persons is not None and own.most_of_a_person is not None:
             n_persons[own.classes], most[own.classes] = own.n_persons, own.most_of_a_person
@@ -63,6 +67,7 @@ def outlook_of_averages(
         outliers={},
         expected=tuple(expected),
         errors_of_constant=tuple(of_constant),
+        spreads=spreads_of(classes, cells),
         n_persons=None if policy.person is None else n_persons,
         most_of_a_person=None if policy.person is None else most,
         groups=groups,
@@ -79,6 +84,7 @@ class AveragedOutlook:
     clipped: dict[str, int]
     expected: tuple[Expected, ...]
     errors_of_constant: tuple[ErrorSums, ...]
+    cells: tuple[ValueCells, ...]
     groups: GroupSums
     n_persons: IntArray | None
     most_of_a_person: IntArray | None
@@ -119,6 +125,7 @@ def averaged_outlook_of_batch(
             for epsilon in epsilons
         ),
         errors_of_constant=errors_of_medians(batch.values, batch.class_ids, n_classes=n_classes, coded=batch.coded),
+        cells=cells_of(batch),
         groups=averaged.sums,
         n_persons=None if members is None else members.n_persons,
         most_of_a_person=None if members is None else members.most,
@@ -146,18 +153,19 @@ def _expected_errors(
             epsilon=epsilon,
             steps=steps_of(policy),
         )
-        return tuple(errors_of(originals[:, j], distances[:, j]) for j in range(originals.shape[1]))
-    if within is not None:
+    elif within is not None:
         averages = averaged.exact[of_record]
-        return tuple(
-            errors_of(
-                originals[:, j],
-                clamped_normal_distances(averages[:, j], originals[:, j], math.sqrt(within[j, j]), domain=own.domain),
+        distances = np.empty(originals.shape)
+        for j, own in enumerate(steps_of(policy)):
+            distances[:, j] = clamped_normal_distances(
+                averages[:, j], originals[:, j], math.sqrt(within[j, j]), domain=own.domain
             )
-            for j, own in enumerate(steps_of(policy))
-        )
-    published = averaged.published(policy)
-    return tuple(realised_errors(originals[:, j], published[:, j]) for j in range(originals.shape[1]))
+    else:
+        distances = np.abs(averaged.published(policy) - originals)
+    return tuple(
+        errors_of(originals[:, j], distances[:, j]).with_relative_errors(originals[:, j], distances[:, j])
+        for j in range(originals.shape[1])
+    )
 
 
 def group_sums_of(classes: Preview, policy: Policy, *, again: RequirementsAgain | None) -> GroupSums:

@@ -89,7 +89,10 @@ class TriedRecords:
 
         `groups` are the groups whose averages are published: their records look alike, so that averages tell nothing more.
         """
-        chosen = np.flatnonzero(np.isin(part.class_ids + part.classes.start, self._attacks.classes))
+        is_tried = np.zeros(part.classes.stop - part.classes.start, dtype=np.bool_)
+        begin, end = np.searchsorted(self._attacks.classes, [part.classes.start, part.classes.stop])
+        is_tried[self._attacks.classes[begin:end] - part.classes.start] = True
+        chosen = np.flatnonzero(is_tried[part.class_ids])
         own = slice(None) if groups is None else slice(0, 0)
         self._parts.append(
             _Part(

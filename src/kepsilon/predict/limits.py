@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Refuses a release that would give people away or be outside the curator's limits, before any noise is drawn."""
+"""Refuses a release that would give people away, be useless or outside the curator's limits, before any noise is drawn."""
 
 from __future__ import annotations
 
@@ -10,17 +10,19 @@ from kepsilon.engines.protocol import Preview
 from kepsilon.errors import UnsatisfiableError
 from kepsilon.kanonymise.algorithms import KAnonymised
 from kepsilon.policy.policy import Policy
+from kepsilon.predict.headline_limit import above_max_risk
 from kepsilon.predict.individual_risk import above_individual_risk
 from kepsilon.predict.outlook import largest_posteriors_of
 from kepsilon.predict.predict import Predicted, predict
 from kepsilon.predict.prediction import Prediction
 from kepsilon.predict.total_suppression import above_total_suppression
+from kepsilon.predict.useless import useless_attributes
 
 
 def refuse_outside_limits(
     predicted: Predicted, preview: Preview, partition: KAnonymised, counted: Counted, policy: Policy
 ) -> None:
-    """Raises UnsatisfiableError that names every kept column that gives people away, and every limit that is not kept.
+    """Raises UnsatisfiableError that names kept columns that give people away, useless attributes, and limits not kept.
 
     Figures that are known before the draw decide: to decide by what was drawn would be to select noise. The classes are
     gone through again only to word a refusal.
@@ -37,8 +39,10 @@ def refuse_outside_limits(
 
     found = (
         above_total_suppression(predicted.prediction, policy, at=at),
+        above_max_risk(predicted.prediction, policy, at=at),
         above_individual_risk(predicted.prediction, policy, risks=risks),
     )
-    problems = [*predicted.leaks(policy), *(problem for problem in found if problem is not None)]
+    useless = useless_attributes(predicted.prediction, policy)
+    problems = [*predicted.leaks(policy), *useless, *(problem for problem in found if problem is not None)]
     if problems:
         raise UnsatisfiableError(problems)

@@ -20,6 +20,7 @@ from kepsilon.engines.protocol import Batch, LargeClass, Preview
 from kepsilon.evaluate.confident_k.simulated_suppression import Counting
 from kepsilon.evaluate.error.best_constant import errors_of_median, errors_of_medians
 from kepsilon.evaluate.error.relative_error import ErrorSums
+from kepsilon.evaluate.error.value_cells import ValueCells
 from kepsilon.evaluate.expectations import Expectations, NoiseSetting, expect, expect_nothing, expect_of_counts
 from kepsilon.evaluate.group_sums import GroupSums
 from kepsilon.evaluate.large_class import merge_counts, one_class
@@ -31,7 +32,8 @@ from kepsilon.evaluate.tally import Expected
 from kepsilon.perturb.mechanisms import mechanism_of
 from kepsilon.perturb.mechanisms.protocol import Mechanism
 from kepsilon.policy.policy import Policy
-from kepsilon.policy.roles import CoarseSpecification, fraction
+from kepsilon.policy.roles import CoarseSpecification
+from kepsilon.predict.counted_batch import CountedBatch, code_batch, codes_of, count_batch
 from kepsilon.predict.divided_classes import count_large, refuse_divided, require_persons
 from kepsilon.predict.noise_ranges import (
     NoiseRanges,
@@ -44,8 +46,9 @@ from kepsilon.predict.noise_ranges import (
 )
 from kepsilon.predict.persons import PersonLook, joined_links_of, look_at_persons
 from kepsilon.predict.recheck import Recheck, RecheckOfDraws
+from kepsilon.predict.spreads import cells_of, spreads_of
 from kepsilon.table.arrays import FloatArray, IntArray
-from kepsilon.table.coded_values import CodedValues, code_values
+from kepsilon.table.coded_values import CodedValues
 from kepsilon.table.steps import steps_of
 
 
@@ -67,6 +70,8 @@ class Outlook:
     """Expected figures, one for each setting asked about."""
     errors_of_constant: tuple[ErrorSums, ...] = ()
     """The error of the best constant per class, by ε-quasi."""
+    spreads: tuple[float | None, ...] = ()
+    """The mean distance of the true values from their median, by ε-quasi; None where no record holds a value."""
     n_persons: IntArray | None = None
     """Distinct persons of every class, shape (n_classes,); None where the policy names no person."""
     most_of_a_person: IntArray | None = None
@@ -102,6 +107,7 @@ def outlook_of(
     outliers: dict[str, OutlierSums] = {}
     expected: list[Expected] = []
     of_constant: list[ErrorSums] = [ErrorSums()] * len(policy.epsilon_quasis)
+    cells: list[ValueCells] = [ValueCells()] * len(policy.epsilon_quasis)
     look = partial(
         outlook_of_batch,
         policy=policy,
@@ -118,6 +124,7 @@ def outlook_of(
         clipped = {name: clipped.get(name, 0) + n for name, n in own.clipped.items()}
         outliers = {name: outliers.get(name, OutlierSums()) + more for name, more in own.outliers.items()}
         of_constant = [one + more for one, more in zip(of_constant, own.errors_of_constant, strict=True)]
+        cells = [one + more for one, more in zip(cells, own.cells, strict=True)]
         pairs = zip(expected, own.expected, strict=True)
         expected = [one + more for one, more in pairs] if expected else list(own.expected)
     refuse_too_fine(low, high, policy)
@@ -129,6 +136,7 @@ def outlook_of(
         outliers=outliers,
         expected=tuple(expected),
         errors_of_constant=tuple(of_constant),
+        spreads=spreads_of(classes, cells),
         n_persons=None if policy.person is None else n_persons,
         most_of_a_person=None if policy.person is None else most,
         look=person_look,
@@ -185,6 +193,8 @@ class BatchOutlook:
     outliers: dict[str, OutlierSums]
     expected: tuple[Expected, ...]
     errors_of_constant: tuple[ErrorSums, ...]
+    cells: tuple[ValueCells, ...]
+    """The true values of the ε-quasis in cells."""
     n_persons: IntArray | None = None
     most_of_a_person: IntArray | None = None
 
@@ -200,12 +210,18 @@ def outlook_of_batch(
 ) -> BatchOutlook:
     """Ranges and expected figures of one batch; `blocks` divides all classes, not only those of the batch."""
     members = persons = None
+    counted: CountedBatch = ()
     if isinstance(batch, Batch):
         own = batch.classes
+        batch = code_batch(batch, policy)
+        counted = count_batch(batch)
         of_constant = errors_of_medians(
-            batch.values, batch.class_ids, n_classes=own.stop - own.start, coded=batch.coded
+            batch.values, batch.class_ids, n_classes=own.stop - own.start, coded=batch.coded, counted=counted
         )
-        ranges, expectations = expect_batch(batch, policy, mechanism, blocks.within(own), recheck=recheck)
+        ranges, expectations = expect_batch(
+            batch, policy, mechanism, blocks.within(own), recheck=recheck, counted=counted
+        )
+        cells = cells_of(batch)
         counts = None
         if batch.persons is not None:
             # In the order of the batch, which expectations need not keep.
@@ -218,6 +234,7 @@ def outlook_of_batch(
         ranges, counts, expectations = _expect_large(batch, policy, mechanism, blocks.within(own))
         true_values = (ranges.values if ranges.unclipped is None else ranges.unclipped).T
         of_constant = tuple(errors_of_median(values, counts) for values in true_values)
+        cells = tuple(ValueCells.of(values, counts) for values in true_values)
     if mechanism.exponential is None and not are_coarse_enough(ranges.low, ranges.high, policy):
         # Not even a simulation can draw for them. `outlook_of` refuses the policy, with the classes of all batches.
         expectations = expect_nothing(expectations.n_records, n_attributes=ranges.low.shape[1])
@@ -226,20 +243,29 @@ def outlook_of_batch(
         low=ranges.low,
         high=ranges.high,
         clipped=ranges.clipped,
-        outliers={} if mechanism.exponential is None else outliers_of(ranges, policy, counts=counts, persons=persons),
+        outliers={}
+        if mechanism.exponential is None
+        else outliers_of(ranges, policy, counts=counts, persons=persons, counted=counted),
         expected=tuple(expectations.at_each(settings)),
         errors_of_constant=of_constant,
+        cells=cells,
         n_persons=None if members is None else members.n_persons,
         most_of_a_person=None if members is None else members.most,
     )
 
 
 def outliers_of(
-    ranges: NoiseRanges, policy: Policy, *, counts: IntArray | None = None, persons: IntArray | None = None
+    ranges: NoiseRanges,
+    policy: Policy,
+    *,
+    counts: IntArray | None = None,
+    persons: IntArray | None = None,
+    counted: CountedBatch = (),
 ) -> dict[str, OutlierSums]:
     """How well the extreme records of some classes could be worked out, by ε-quasi, where their values set the range.
 
     `counts` says how many records each value of `ranges` stands for; None where it is one. `persons` says whom each is about.
+    `counted` are the values counted by class, where they are, which is faster where it does not matter whom they are about.
     """
     n_classes = len(ranges.low)
     sizes = np.bincount(ranges.class_ids, weights=counts, minlength=n_classes).astype(np.int64)
@@ -247,8 +273,11 @@ def outliers_of(
     found = {}
     for j, (name, attribute) in enumerate(policy.epsilon_quasis.items()):
         if attribute.range_kind != "declared":
+            classes = counted[j] if counted and persons is None else None
             found[name] = recoverable_outliers(
-                extremes_of(ranges.values[:, j], ranges.class_ids, n_classes=n_classes, counts=counts, persons=persons),
+                extremes_of(ranges.values[:, j], ranges.class_ids, n_classes=n_classes, counts=counts, persons=persons)
+                if classes is None
+                else extremes_of(classes.values, classes.class_ids, n_classes=n_classes, counts=classes.counts),
                 low=ranges.low[:, j],
                 high=ranges.high[:, j],
                 sizes=sizes,
@@ -265,8 +294,12 @@ def expect_batch(
     blocks: Blocks | None = None,
     *,
     recheck: Recheck | None = None,
+    counted: CountedBatch = (),
 ) -> tuple[NoiseRanges, Expectations]:
-    """The ranges of some whole classes, and their expected figures for any ε."""
+    """The ranges of some whole classes, and their expected figures for any ε.
+
+    `counted` are the values of the batch counted by class, where they were.
+    """
     require_persons(batch, policy)
     n_classes = batch.classes.stop - batch.classes.start
     is_several = len(policy.epsilon_quasis) > 1
@@ -283,12 +316,13 @@ def expect_batch(
     if is_several:
         coded: Sequence[CodedValues] = ()
     elif batch.coded is None:
-        coded = _coded(ranges.values, policy)
+        coded = codes_of(ranges.values, policy)
     else:
         coded = [
             clip_coded(own, attribute, policy)
             for own, attribute in zip(batch.coded, policy.epsilon_quasis.values(), strict=True)
         ]
+    is_clipped = bool(coded) and batch.coded is not None and coded[0] is not batch.coded[0]
     expectations = expect(
         ranges.values,
         coded,
@@ -300,6 +334,7 @@ def expect_batch(
         originals=ranges.unclipped,
         blocks=blocks,
         counting=counting,
+        counted=counted[0] if coded and counted and not is_clipped else None,
     )
     return ranges, expectations
 
@@ -310,7 +345,7 @@ def _in_order(batch: Batch, policy: Policy) -> Batch:
     With several ε-quasis, or persons, figures are simulated from records that are sampled by position. These have to be the
     same records whatever order an engine holds them in, or `check` could refuse what `anonymise` releases.
     """
-    coded = _coded(batch.values, policy) if batch.coded is None else batch.coded
+    coded = codes_of(batch.values, policy) if batch.coded is None else batch.coded
     sizes = [len(own.distinct) for own in coded]
     if math.prod(sizes) * (batch.classes.stop - batch.classes.start) < 1 << 63:
         keys = batch.class_ids.astype(
@@ -334,14 +369,6 @@ def _in_order(batch: Batch, policy: Policy) -> Batch:
         coded=None if len(coded) > 1 else tuple(own.of(order) for own in coded),
         persons=None if batch.persons is None else batch.persons[order],
         sensitive=None if batch.sensitive is None else batch.sensitive[order],
-    )
-
-
-def _coded(values: FloatArray, policy: Policy) -> tuple[CodedValues, ...]:
-    """The values coded, one for each ε-quasi."""
-    return tuple(
-        code_values(values[:, j], precision=fraction(attribute.precision))
-        for j, attribute in enumerate(policy.epsilon_quasis.values())
     )
 
 

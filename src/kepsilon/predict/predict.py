@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -13,7 +12,6 @@ from kepsilon.count import Counted
 from kepsilon.engines.protocol import Preview
 from kepsilon.errors import Problem
 from kepsilon.evaluate.confident_k.confident_k import ConfidentK
-from kepsilon.evaluate.error.relative_error import ErrorSums, epsilon_for_error, uniform_equivalent
 from kepsilon.evaluate.error.small_noise import OFTEN, unmoved
 from kepsilon.evaluate.expectations import NoiseSetting
 from kepsilon.evaluate.linking.attackers import (
@@ -34,14 +32,15 @@ from kepsilon.perturb.mechanisms import mechanism_of
 from kepsilon.policy.policy import Policy
 from kepsilon.policy.roles import fraction
 from kepsilon.predict.averaged_outlook import outlook_of_averages
+from kepsilon.predict.expected_error import distortion_of, expected_error_of, goes_as_inverse
 from kepsilon.predict.group_summary import GroupSummary
+from kepsilon.predict.judge import verdict_on_release, verdicts_on
 from kepsilon.predict.kept_columns import kept_columns_of, leaks, notes_on_kept_columns
 from kepsilon.predict.losses import losses_of
 from kepsilon.predict.outlook import Outlook, outlook_of
 from kepsilon.predict.persons_in_classes import persons_of
 from kepsilon.predict.prediction import (
     ClassSummary,
-    ExpectedError,
     ExpectedRisk,
     ExpectedSuppression,
     Losses,
@@ -51,13 +50,14 @@ from kepsilon.predict.prediction import (
     SmallNoise,
 )
 from kepsilon.predict.recheck import recheck_of
+from kepsilon.predict.verdicts import share_of_spread
 from kepsilon.predict.warnings import (
     warnings_about_agreement,
     warnings_about_classes,
     warnings_about_labels,
     warnings_about_namesakes,
     warnings_about_search,
-    warnings_about_worthless_noise,
+    warnings_about_useless_attributes,
 )
 from kepsilon.predict.whole_records import (
     WholeLook,
@@ -68,9 +68,6 @@ from kepsilon.predict.whole_records import (
     who_works_out,
 )
 from kepsilon.table.classes import Recoding
-
-YARDSTICK = 0.05
-"""The paper measures errors against uniform noise of ±5 %."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -206,7 +203,19 @@ def _prediction(
     agreeing = {} if look is None else homogeneity_of(look, policy)
     errors_in_units = foreseen(expected.errors, outlook.errors_of_constant, k=policy.k)
     survives = dict(zip(policy.epsilon_quasis, errors_in_units, strict=True))
+    shares = [share_of_spread(own, spread) for own, spread in zip(expected.errors, outlook.spreads, strict=True)]
+    verdicts = verdicts_on(recoding, counted, policy, loss=loss, survives=survives, shares=shares)
+    persons = persons_of(recoding, counted)
+    linking_risk = ExpectedRisk(
+        headline=headline_of(attackers),
+        fair=expected.links.fair.per(n),
+        paper_ties=expected.links.paper.per(n),
+        largest_possible=expected.largest_possible,
+        largest_possible_by_matching=_largest_by_matching(expected, joined),
+    )
     return Prediction(
+        verdict=verdict_on_release(policy, recoding, outlook.groups, persons, linking_risk, verdicts),
+        verdicts=verdicts,
         algorithm=policy.algorithm,
         k=policy.k,
         epsilon=epsilon if policy.draws_noise else None,
@@ -222,38 +231,33 @@ def _prediction(
         levels=None if recoding.levels is None else dict(zip(names, recoding.levels, strict=True)),
         loss=loss,
         error={
-            name: _expected_error(
+            name: expected_error_of(
                 sums,
                 policy,
                 epsilon=float(epsilon),
-                is_noise_alone=policy.epsilon_quasis[name].domain is None and not outlook.clipped.get(name),
+                is_noise_alone=goes_as_inverse(policy, name, n_clipped=outlook.clipped.get(name, 0)),
+                share=share,
             )
-            for name, sums in zip(policy.epsilon_quasis, expected.errors, strict=True)
+            for name, sums, share in zip(policy.epsilon_quasis, expected.errors, shares, strict=True)
         },
         survives=survives,
-        linking_risk=ExpectedRisk(
-            headline=headline_of(attackers),
-            fair=expected.links.fair.per(n),
-            paper_ties=expected.links.paper.per(n),
-            largest_possible=expected.largest_possible,
-            largest_possible_by_matching=_largest_by_matching(expected, joined),
-        ),
+        linking_risk=linking_risk,
         attackers=attackers,
         kept_columns=kept_columns,
         homogeneity=agreeing,
-        persons=persons_of(partition.recoding, counted),
+        persons=persons,
         confident_k=_expected_suppression(expected, n_counted=counted.n_staying),
         groups=None if outlook.groups is None else GroupSummary.of(outlook.groups, policy),
         clipped=outlook.clipped,
         constant_classes=outlook.constant_classes,
         small_noise=small_noise,
         outliers=outliers,
-        distortion=_distortion(list(loss.ncp.by_attribute.values()), expected.errors),
+        distortion=distortion_of(list(loss.ncp.by_attribute.values()), shares),
         warnings=(
             *warnings_about_namesakes(counted),
             *about_kept,
             *warnings_about_agreement(agreeing, of="class" if policy.averages is None else "group"),
-            *warnings_about_worthless_noise(survives, averaged=policy.averages is not None),
+            *warnings_about_useless_attributes(verdicts, policy),
             *warnings_about_classes(outlook, recoding, small_noise=small_noise, outliers=outliers, policy=policy),
             *warnings,
         ),
@@ -344,30 +348,6 @@ def _class_summary(recoding: Recoding) -> ClassSummary:
     )
 
 
-def _expected_error(sums: ErrorSums, policy: Policy, *, epsilon: float, is_noise_alone: bool) -> ExpectedError:
-    """The expected error of one ε-quasi, and the ε that would make it that of uniform noise of ±5 %.
-
-    `is_noise_alone` says that values are neither clipped nor clamped to a domain.
-    """
-    relative = sums.relative_of(policy.k)
-    # Which ε would do is known only where the error is proportional to 1/ε.
-    goes_as_inverse = is_noise_alone and policy.averages is None and mechanism_of(policy).exponential is not None
-    enough = epsilon_for_error(YARDSTICK / 2, error=relative, epsilon=epsilon) if relative and goes_as_inverse else None
-    return ExpectedError(
-        expected_relative=relative,
-        range_relative=sums.range_relative,
-        uniform_equivalent=None if relative is None else _finite(uniform_equivalent(relative)),
-        epsilon_for_uniform_5_percent=None if enough is None else _finite(enough),
-        largest_share=None if relative is None else sums.largest_share,
-        zeros_left_out=sums.n_zeros,
-    )
-
-
-def _finite(figure: float) -> float | None:
-    """The figure, or None if it is infinite or no number."""
-    return figure if math.isfinite(figure) else None
-
-
 def _expected_suppression(expected: Expected, *, n_counted: int) -> ExpectedSuppression | None:
     """Expected suppression for confident k as shares; None where it is not asked for."""
     gone, n = expected.suppressed, expected.n_records
@@ -378,16 +358,3 @@ def _expected_suppression(expected: Expected, *, n_counted: int) -> ExpectedSupp
         of_counted=gone.per(n_counted),
         total_expected=(n_counted - n + gone.total) / n_counted,
     )
-
-
-def _distortion(losses: Sequence[float], errors: Sequence[ErrorSums]) -> float | None:
-    """Mean over all quasis of ncp and range-relative error; None where one is undefined.
-
-    An ε-quasi without noise has an error of 0, also where its range is empty.
-    """
-    shares = [0.0 if sums.distance_sum == 0 else sums.range_relative for sums in errors]
-    defined = [share for share in shares if share is not None]
-    if len(defined) < len(shares):
-        return None
-    figures = [*losses, *defined]
-    return sum(figures) / len(figures) if figures else 0.0

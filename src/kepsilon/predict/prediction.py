@@ -20,6 +20,7 @@ from kepsilon.json_values import FrozenMapping, Json, JsonValue, inline, left_ou
 from kepsilon.policy.guarantee import matcher_in_words
 from kepsilon.predict.group_summary import GroupSummary
 from kepsilon.predict.kept_columns import KeptColumn
+from kepsilon.predict.verdicts import AttributeVerdict, ReleaseVerdict
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -139,6 +140,10 @@ class ExpectedError(JsonValue):
     epsilon_for_uniform_5_percent: float | None
     largest_share: float | None
     zeros_left_out: int
+    share_of_spread: float | None = None
+    """Mean distance over the spread, the mean distance of the true values from their median; None where there is none."""
+    median_relative: float | None = None
+    """Median over records of the expected distance relative to the value; values near 0 hardly matter to it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -296,6 +301,10 @@ class SuppressedShares:
 class Prediction(JsonValue):
     """What a release of some records under a policy will be, known before any noise is drawn."""
 
+    verdict: ReleaseVerdict
+    """On the release as a whole: promise, risk and usefulness."""
+    verdicts: Mapping[str, AttributeVerdict]
+    """On every quasi, in the order of the policy."""
     algorithm: str
     k: int
     epsilon: float | None
@@ -333,25 +342,23 @@ class Prediction(JsonValue):
     outliers: Mapping[str, OutlierRecovery]
     """How well extreme records could be worked out, by ε-quasi; those with declared bounds are not in it."""
     distortion: float | None
-    """Mean over quasis of ncp and range-relative error; None where one of them is undefined."""
+    """Mean over quasis of ncp and of error over spread; None where one of them is undefined."""
     warnings: tuple[Problem, ...] = ()
     """Facts that do not stop a release, but are worth knowing before it is published."""
 
     def __post_init__(self) -> None:
         for name in (
-            "levels",
-            "error",
-            "survives",
-            "kept_columns",
-            "homogeneity",
-            "clipped",
-            "constant_classes",
-            "small_noise",
-            "outliers",
-        ):
+            "verdicts", "levels", "error", "survives", "kept_columns", "homogeneity", "clipped", "constant_classes",
+            "small_noise", "outliers",
+        ):  # fmt: skip
             own = getattr(self, name)
             if own is not None:
                 object.__setattr__(self, name, FrozenMapping(own))
+
+    @property
+    def refused_useless(self) -> tuple[str, ...]:
+        """Attributes that would be useless and that the policy does not accept: such a release is refused."""
+        return tuple(name for name, own in self.verdicts.items() if own.is_refused)
 
     @property
     def risk_in_words(self) -> str:

@@ -49,7 +49,7 @@ def above_total_suppression(
         # Smaller ε bring back only what confidence takes out.
         could_do = shares.before_noise <= limit
         enough = (
-            next((own for own in at(_halved(policy.stated_epsilon)) if own.suppression.at_most <= limit), None)
+            next((own for own in at(halved(policy.stated_epsilon)) if own.suppression.at_most <= limit), None)
             if could_do
             else None
         )
@@ -69,7 +69,7 @@ def above_total_suppression(
     )
 
 
-def _halved(epsilon: float) -> list[float]:
+def halved(epsilon: float) -> list[float]:
     """ε/2, ε/4 and so on, down to the smallest ε that a policy may state."""
     halves = []
     while (epsilon := epsilon / 2) >= SMALLEST_EPSILON:

@@ -13,13 +13,13 @@ from kepsilon.count import Counted
 from kepsilon.errors import Problem
 from kepsilon.evaluate.homogeneity import Homogeneity
 from kepsilon.evaluate.label_bounds import telling_bounds
-from kepsilon.evaluate.survival.figures import ForeseenSurvival, plain
 from kepsilon.policy.policy import Policy
 from kepsilon.policy.roles import written
 from kepsilon.predict.averages_warnings import warnings_about_groups
 from kepsilon.predict.group_summary import GroupSummary
 from kepsilon.predict.outlook import Outlook
 from kepsilon.predict.prediction import Losses, OutlierRecovery, SmallNoise, share_in_words
+from kepsilon.predict.verdicts import USELESS, AttributeVerdict
 from kepsilon.table.classes import Recoding
 from kepsilon.table.formulas import is_formula
 from kepsilon.table.frequency import FrequencyTable
@@ -93,21 +93,22 @@ def warnings_about_agreement(found: Mapping[str, Homogeneity], *, of: str) -> tu
     )
 
 
-def warnings_about_worthless_noise(survives: Mapping[str, ForeseenSurvival], *, averaged: bool) -> tuple[Problem, ...]:
-    """A warning for each ε-quasi whose expected error is not below that of the best constant per class."""
-    better = "Smaller groups" if averaged else "A larger epsilon, a narrower range"
-    return tuple(
-        Problem(
-            where=f"attributes.{name}",
-            what=f"{name} is expected to be off by {plain(own.error.expected or 0.0)} on average (in its own units), and one "
-            f"constant per class, its median, would be off by {plain(own.error_of_best_constant.absolute or 0.0)}: "
-            "what is published of a record tells no more about it than its class does.",
-            fix=f"{better}, or smaller classes would make single values worth something. "
-            "Means of many records may be usable all the same: the report says which.",
-        )
-        for name, own in survives.items()
-        if own.error.usable is False
-    )
+def warnings_about_useless_attributes(verdicts: Mapping[str, AttributeVerdict], policy: Policy) -> Iterator[Problem]:
+    """Warnings of attributes that are useless, which the policy accepts, and of reasons that are not needed."""
+    for name, reason in policy.accepted_useless.items():
+        own = verdicts[name]
+        if own.verdict == USELESS:
+            yield Problem(
+                where=f"attributes.{name}",
+                what=f"is useless, which the policy accepts: {own.reason}.",
+                fix=f"The reason that the policy states: {reason}",
+            )
+        else:
+            yield Problem(
+                where=f"attributes.{name}.accept_useless",
+                what=f"is stated, but the attribute is {own.verdict}: {own.reason}.",
+                fix="The manifest prints the reason all the same; take it out if it is not needed.",
+            )
 
 
 def warnings_about_formulas(counted: Counted) -> tuple[Problem, ...]:

@@ -81,9 +81,12 @@ class Manifest(JsonMapping):
     bounds: Bounds
     accepted_leaks: Mapping[str, str]
     """Kept columns that are published though they may give people away, each with the curator's reason."""
+    accepted_useless: Mapping[str, str]
+    """Quasis that are published though next to nothing may be left of them, each with the curator's reason."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "accepted_leaks", FrozenMapping(self.accepted_leaks))
+        object.__setattr__(self, "accepted_useless", FrozenMapping(self.accepted_useless))
         if self.levels is not None:
             object.__setattr__(self, "levels", FrozenMapping(self.levels))
 
@@ -152,6 +155,7 @@ def manifest_of(policy: Policy, released: ReleasedClasses, making: Making, *, di
         levels=_levels(policy, released) if ALGORITHMS[policy.algorithm].has_levels else None,
         bounds=bounds_of(policy, sizes),
         accepted_leaks=policy.accepted_leaks,
+        accepted_useless=policy.accepted_useless,
     )
 
 

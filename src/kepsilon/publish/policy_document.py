@@ -10,7 +10,7 @@ from typing import Any
 from kepsilon.json_values import Json, JsonMapping, frozen, json_of
 from kepsilon.policy.policy import Policy
 
-CURATORS_KEYS = {"max_total_suppression", "max_individual_risk", "missing_values", "decimal"}
+CURATORS_KEYS = {"max_total_suppression", "max_individual_risk", "max_risk", "missing_values", "decimal"}
 """Keys of a policy that are not made public: that a release passed a limit on exact values is a bit about them, and how
 missing values and decimals are written in the input says nothing about the release."""
 

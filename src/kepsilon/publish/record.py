@@ -31,6 +31,7 @@ from kepsilon.predict.prediction import (
     Prediction,
     SmallNoise,
 )
+from kepsilon.predict.verdicts import AttributeVerdict, ReleaseVerdict, promise_of
 from kepsilon.publish.policy_document import PolicyDocument
 from kepsilon.version import __version__
 
@@ -169,6 +170,10 @@ class Record(JsonMapping):
     """By ε-quasi: classes whose noise is small beside the precision."""
     outliers: Mapping[str, OutlierRecovery]
     """By ε-quasi: how well extreme records could be worked out; those with declared bounds are not in it."""
+    verdict: ReleaseVerdict
+    """On the release as a whole: promise, risk and usefulness."""
+    verdicts: Mapping[str, AttributeVerdict]
+    """By quasi: what is left of it, as expected before noise was drawn."""
     levels: Mapping[str, int] | None = field(metadata=left_out_if_none())
     """Level by k-quasi; None for an algorithm without one level for a whole column."""
     loss: Losses
@@ -197,7 +202,7 @@ class Record(JsonMapping):
 
     def __post_init__(self) -> None:
         for name in (
-            "clipped", "constant_classes", "small_noise", "outliers", "levels", "error", "survives", "kept_columns",
+            "verdicts", "clipped", "constant_classes", "small_noise", "outliers", "levels", "error", "survives", "kept_columns",
             "homogeneity", "seconds",
         ):  # fmt: skip
             own = getattr(self, name)
@@ -254,6 +259,8 @@ def record_of(
         constant_classes=prediction.constant_classes,
         small_noise=prediction.small_noise,
         outliers=prediction.outliers,
+        verdict=_verdict(prediction, tally, policy),
+        verdicts=prediction.verdicts,
         levels=prediction.levels,
         loss=prediction.loss,
         classes=_classes(after.sizes),
@@ -269,6 +276,15 @@ def record_of(
         confident_k=_confident_k(prediction, fates, policy),
         seconds=seconds,
     )
+
+
+def _verdict(prediction: Prediction, tally: Tally, policy: Policy) -> ReleaseVerdict:
+    """The verdict of the prediction; after confident k the promise is that of the classes that are left."""
+    persons = _persons(prediction, tally)
+    if policy.confidence is None:
+        return prediction.verdict
+    fewest = _classes(tally.realised.sizes).smallest if persons is None else persons.fewest_in_a_class
+    return replace(prediction.verdict, promise=promise_of(policy, fewest=fewest, smallest_group=None))
 
 
 def _persons(prediction: Prediction, tally: Tally) -> Persons | None:

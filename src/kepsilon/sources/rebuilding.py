@@ -19,6 +19,9 @@ from kepsilon.sources.kept_types import is_list_like, is_view, released_type
 
 Mask = NDArray[np.bool_]
 
+_PART = 1 << 16
+"""Numbers worked on together: few enough to stay in a processor's cache."""
+
 
 def rebuilt(array: pa.Array, kind: pa.DataType, *, also_null: Mask | None = None) -> pa.Array:
     """The array in the type `kind`, which is its own type, its `released_type`, or one that its values can be cast to.
@@ -245,11 +248,11 @@ def _rebuilt_dictionary(array: pa.Array, kind: pa.DataType, also_null: Mask | No
     if not pa.types.is_dictionary(array.type):
         array = _encoded(rebuilt(array, values))
     is_null = _nulls_of(array.indices, also_null)
-    positions = _numbers(rebuilt(array.indices, pa.int64(), also_null=is_null))
+    positions = _raw_numbers(rebuilt(array.indices, array.indices.type, also_null=is_null))
     listed = array.dictionary
     if is_view(listed.type):
         listed = rebuilt(listed, released_type(listed.type, views=False))
-    used = np.flatnonzero(np.bincount(positions if is_null is None else positions[~is_null], minlength=len(listed)))
+    used = np.flatnonzero(_occurring(positions if is_null is None else positions[~is_null], n_values=len(listed)))
     # An entry that is listed twice is two ways to write one value, and a null among the entries a second way to be null.
     distinct = _encoded(rebuilt(listed.take(_positions(used)), values))
     entries = distinct.dictionary
@@ -257,15 +260,16 @@ def _rebuilt_dictionary(array: pa.Array, kind: pa.DataType, also_null: Mask | No
     order = np.arange(len(entries)) if kind.ordered else _sorted(entries)
     rank = np.empty(len(entries) + 1, dtype=np.int64)
     rank[order], rank[-1] = np.arange(len(entries)), -1
-    place = np.zeros(max(1, len(listed)), dtype=np.int64)
+    index_type = narrowest(kind.index_type, len(entries))
+    # −1 stands for null, where an entry of the dictionary is null.
+    place = np.zeros(max(1, len(listed)), dtype=np.int64 if len(entries) < len(used) else index_type.to_pandas_dtype())
     place[used] = rank[of_used]
-    shown = place[positions]
+    shown = _looked_up(place, positions)
     if is_null is not None or len(entries) < len(used):
         is_null = shown < 0 if is_null is None else (shown < 0) | is_null
         is_null = is_null if is_null.any() else None
         shown = shown if is_null is None else np.where(is_null, 0, shown)
-    index_type = narrowest(kind.index_type, len(entries))
-    buffers = [_validity(is_null), pa.py_buffer(shown.astype(index_type.to_pandas_dtype()))]
+    buffers = [_validity(is_null), pa.py_buffer(shown.astype(index_type.to_pandas_dtype(), copy=False))]
     numbers = pa.Array.from_buffers(index_type, len(shown), buffers)
     return pa.DictionaryArray.from_arrays(
         numbers, rebuilt(entries.take(_positions(order)), kind.value_type), ordered=kind.ordered
@@ -324,10 +328,32 @@ def _positions(numbers: NDArray[Any], *, is_null: Mask | None = None) -> pa.Arra
 
 def _numbers(array: pa.Array) -> NDArray[np.int64]:
     """Whole numbers without nulls as a NumPy array."""
+    return _raw_numbers(array).astype(np.int64)
+
+
+def _raw_numbers(array: pa.Array) -> NDArray[Any]:
+    """Whole numbers without nulls, in their own type; not copied."""
     unit = np.dtype(array.type.to_pandas_dtype())
     buffer = array.buffers()[1]
     raw = np.frombuffer(buffer if buffer is not None else b"", dtype=unit)
-    return raw[array.offset : array.offset + len(array)].astype(np.int64)
+    return raw[array.offset : array.offset + len(array)]
+
+
+def _occurring(positions: NDArray[Any], *, n_values: int) -> Mask:
+    """Which of 0 … n_values − 1 are among the positions, shape (n_values,)."""
+    occurs = np.zeros(n_values, dtype=np.bool_)
+    for first in range(0, len(positions), _PART):
+        occurs[positions[first : first + _PART]] = True
+    return occurs
+
+
+def _looked_up(table: NDArray[Any], positions: NDArray[Any]) -> NDArray[Any]:
+    """The entry of the table at each position; NumPy would hold all positions as numbers of 64 bits at once."""
+    found = np.empty(len(positions), dtype=table.dtype)
+    for first in range(0, len(positions), _PART):
+        part = slice(first, first + _PART)
+        found[part] = table[positions[part]]
+    return found
 
 
 def _run_ends_decoded(array: pa.Array) -> pa.Array:

@@ -17,6 +17,9 @@ from kepsilon.table.arrays import FloatArray, IntArray
 SLOTS_PER_RECORD = 8
 """With this many slots for each record, counting takes as long as sorting; measured."""
 
+_PART = 1 << 16
+"""Records worked on together: few enough to stay in a processor's cache."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CodedValues:
@@ -45,20 +48,36 @@ def code_values(values: FloatArray, *, precision: Fraction) -> CodedValues:
     Values that are multiples of the precision, as nearly all are, are numbered by counting instead of sorting.
     """
     values = without_missing(values)
-    units = np.rint(values * (precision.denominator / precision.numerator))
-    # Multiplied before it is divided, a value is rounded once, so that 1753 tenths are 175.3 again.
-    if len(values) and np.abs(units).max() * precision.numerator < EXACT:
-        low = units.min()
-        span = int(units.max() - low) + 1
-        if span <= SLOTS_PER_RECORD * len(values) and np.array_equal(
-            units * precision.numerator / precision.denominator, values
-        ):
-            places = (units - low).astype(np.int64)
-            occurs = np.bincount(places, minlength=span) > 0
-            distinct = (np.flatnonzero(occurs) + low) * precision.numerator / precision.denominator
-            return CodedValues(distinct=distinct, codes=(np.cumsum(occurs, dtype=np.int32) - np.int32(1))[places])
+    by_counting = _coded_by_counting(values, precision) if len(values) else None
+    if by_counting is not None:
+        return by_counting
     distinct, codes = np.unique(values, return_inverse=True)
     return CodedValues(distinct=distinct, codes=codes)
+
+
+def _coded_by_counting(values: FloatArray, precision: Fraction) -> CodedValues | None:
+    """The values coded by counting multiples of the precision; None where some are no multiples, or too far apart."""
+    factor = precision.denominator / precision.numerator
+    low, high = np.rint(np.min(values) * factor), np.rint(np.max(values) * factor)
+    if max(abs(low), abs(high)) * precision.numerator >= EXACT or high - low >= SLOTS_PER_RECORD * len(values):
+        return None
+    span = int(high - low) + 1
+    counts = np.zeros(span, dtype=np.int64)
+    places: IntArray = np.empty(len(values), dtype=np.int32 if span < 1 << 31 else np.int64)
+    part_size = max(_PART, span)  # each part adds to the counts of all multiples
+    for first in range(0, len(values), part_size):
+        part = slice(first, first + part_size)
+        units = np.rint(values[part] * factor)
+        # Multiplied before it is divided, a value is rounded once, so that 1753 tenths are 175.3 again.
+        if not np.array_equal(units * precision.numerator / precision.denominator, values[part]):
+            return None
+        places[part] = units - low
+        counts += np.bincount(places[part], minlength=span)
+    occurs = counts > 0
+    distinct = (np.flatnonzero(occurs) + low) * precision.numerator / precision.denominator
+    if occurs.all():
+        return CodedValues(distinct=distinct, codes=places)
+    return CodedValues(distinct=distinct, codes=(np.cumsum(occurs, dtype=np.int32) - np.int32(1))[places])
 
 
 def without_missing(values: FloatArray) -> FloatArray:

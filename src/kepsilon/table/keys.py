@@ -16,6 +16,9 @@ LARGEST_KEY = 1 << 62
 _SLOTS_PER_COMBINATION = 16
 """Marking this many slots takes as long as sorting one combination; measured."""
 
+_PART = 1 << 16
+"""Codes worked on together."""
+
 Rank = Callable[[IntArray], tuple[IntArray, IntArray]]
 """Returns the distinct keys in rising order, and the position of each given key among them."""
 
@@ -35,6 +38,18 @@ def distinct(keys: IntArray) -> IntArray:
     is_new = np.ones(len(keys), dtype=np.bool_)
     np.not_equal(keys[1:], keys[:-1], out=is_new[1:])
     return keys[is_new]
+
+
+def count_codes(codes: IntArray, *, n_values: int) -> IntArray:
+    """How often each of 0 … n_values − 1 occurs, shape (n_values,).
+
+    `np.bincount` first makes numbers of 64 bits of all codes; a part at a time, these stay in a processor's cache.
+    """
+    counts = np.zeros(n_values, dtype=np.int64)
+    part_size = max(_PART, n_values)
+    for first in range(0, len(codes), part_size):
+        counts += np.bincount(codes[first : first + part_size], minlength=n_values)
+    return counts
 
 
 def pack(columns: Sequence[IntArray], *, sizes: Sequence[int], length: int, rank: Rank = rank) -> tuple[IntArray, int]:

@@ -29,6 +29,7 @@ from kepsilon.predict.prediction import (
     PredictedRecords,
     Prediction,
 )
+from material.usefulness import NO_VERDICT
 from oracles.noise import SEED
 
 DOCUMENT = {
@@ -182,6 +183,8 @@ def made_up_prediction(*, error, risk, suppressed_by_k, suppressed_by_confidence
     nothing = AttributeLosses(by_attribute={}, overall=0.0)
     gone = None if suppressed_by_confidence is None else Estimate(total=suppressed_by_confidence)
     return Prediction(
+        verdict=NO_VERDICT,
+        verdicts={},
         algorithm="ola",
         k=2,
         epsilon=1,

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kepsilon.table.keys import number, number_by_first, pack
+from kepsilon.table.keys import count_codes, number, number_by_first, pack
 
 tables = st.integers(0, 4).flatmap(
     lambda width: st.lists(st.tuples(*[st.integers(0, 3)] * width), max_size=20).map(lambda t: (width, t))
@@ -49,3 +49,10 @@ def test_numbers_by_first_appearance(given_numbers):
     new = number_by_first(numbers, n_distinct=len(distinct))
     seen = list(dict.fromkeys(numbers.tolist()))
     assert new[numbers].tolist() == [seen.index(n) for n in numbers.tolist()]
+
+
+@pytest.mark.parametrize(("n_codes", "n_values"), [(0, 3), (5, 3), (200_000, 7), (200_000, 100_000)])
+def test_codes_counted_in_parts_are_counted_as_a_whole(n_codes, n_values):
+    """The counts decide which values a hierarchy is asked for."""
+    codes = np.random.default_rng(1).integers(0, n_values, n_codes).astype(np.int32)
+    np.testing.assert_array_equal(count_codes(codes, n_values=n_values), np.bincount(codes, minlength=n_values))

@@ -20,6 +20,7 @@ from kepsilon.policy.reading import PLAIN, Reading
 from kepsilon.sources.columns import in_one_piece
 from kepsilon.table.arrays import BoolArray, FloatArray, IntArray
 from kepsilon.table.codes import Domain, Label, code_domain
+from kepsilon.table.keys import count_codes
 
 
 def encode(column: pa.ChunkedArray, name: str, source: str) -> tuple[tuple[Label, ...], IntArray]:
@@ -34,7 +35,11 @@ def encode(column: pa.ChunkedArray, name: str, source: str) -> tuple[tuple[Label
     # A dictionary may list a value twice, list null, or list values that no record holds.
     positions: dict[Label, int] = {}
     remap = np.array([positions.setdefault(text, len(positions)) for text in [*texts, None]], dtype=np.int32)
-    return only_occurring(tuple(positions), remap[to_positions(array.indices, null=len(texts))])
+    codes = to_positions(array.indices, null=len(texts))
+    if not np.array_equal(remap, np.arange(len(remap))):
+        codes = remap[codes]
+    codes = codes.astype(np.int32, copy=False)
+    return only_occurring(tuple(positions), codes)
 
 
 def distinct_texts(column: pa.ChunkedArray, name: str, source: str) -> tuple[pa.DictionaryArray, pa.Array]:
@@ -59,9 +64,10 @@ def not_text(name: str, source: str) -> DataError:
 
 def only_occurring(values: tuple[Label, ...], codes: IntArray) -> tuple[tuple[Label, ...], IntArray]:
     """The values that some record holds, and the position of every record's value among them."""
-    occurs = np.bincount(codes, minlength=len(values)) > 0
-    if occurs.all():
-        return values, codes
+    occurs = count_codes(codes, n_values=len(values)) > 0
+    n_occurring = int(np.count_nonzero(occurs))
+    if occurs[:n_occurring].all():  # those that no record holds, such as null, come last
+        return values[:n_occurring], codes
     renumbered = np.cumsum(occurs, dtype=np.int32) - 1
     return tuple(value for value, found in zip(values, occurs, strict=True) if found), renumbered[codes]
 

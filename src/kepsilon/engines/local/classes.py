@@ -95,8 +95,12 @@ class LocalClasses:
         chosen = slice(None) if self._stays is None else self._stays
         released, class_ids, published = self._released[chosen], self._class_ids[chosen], self._published[chosen]
         order = shuffle(len(released), random_bytes=random.bytes)
+        # Positions of all records, in their order, are their own place.
+        is_everybody = len(released) > 0 and int(released[-1]) == len(released) - 1
         shuffled = ReleasedRecords(
-            records=released[order], class_ids=new_ids[class_ids[order]], published=published[order]
+            records=order if is_everybody else released[order],
+            class_ids=new_ids[class_ids[order]],
+            published=published[order],
         )
         return self._columns.merge(recoding, shuffled, whole=whole)
 

@@ -29,6 +29,7 @@ from kepsilon.table.classes import Recoding
 from kepsilon.table.coded_values import CodedValues, code_values
 from kepsilon.table.codes import Domain, Label
 from kepsilon.table.frequency import FrequencyTable, count_combinations
+from kepsilon.table.keys import count_codes
 from kepsilon.table.persons import count_persons
 from kepsilon.table.record_hashes import are_taken
 from kepsilon.table.records_per_person import are_beyond_cap
@@ -93,7 +94,7 @@ class LocalColumns:
                 self._typed.add(name)
             self._table = self._table.drop_columns([name])  # codes are all that is needed from here on
         values, codes = self._distinct[name]
-        counts = np.bincount(codes, minlength=len(values))
+        counts = count_codes(codes, n_values=len(values))
         return DistinctValues(values=values, counts=counts, is_typed=name in self._typed)
 
     def numbers(self, name: str) -> FloatArray:

@@ -46,11 +46,15 @@ class NoisyRows:
         before, after = self.originals[:, attribute], self.values[:, attribute]
         return bool(np.any((after < before) | (after > before)))
 
-    def errors(self, attribute: int, distances: FloatArray) -> ErrorSums:
-        """The errors of one ε-quasi, from the distance of every row."""
-        if self.counts is None:
-            return errors_of(self.originals[:, attribute], distances)
-        return errors_of_counts(self.originals[:, attribute], self.counts, distances=distances)
+    def errors(self, attribute: int, distances: FloatArray, *, epsilon: float) -> ErrorSums:
+        """The errors of one ε-quasi, from the distance of every row, expected at this ε."""
+        values = self.originals[:, attribute]
+        found = (
+            errors_of(values, distances)
+            if self.counts is None
+            else errors_of_counts(values, self.counts, distances=distances)
+        )
+        return found.with_relative_errors(values, distances, counts=self.counts, epsilon=epsilon)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,7 +92,7 @@ class ExpectedErrors:
             if distances is None:
                 raise ValueError("exponential noise has to know how far it moves values")
             for j in apart:
-                found[j] += rows.errors(j, distances[:, j])
+                found[j] += rows.errors(j, distances[:, j], epsilon=epsilon)
         return tuple(found)
 
 
@@ -112,6 +116,8 @@ def expect_errors(
 
 def _unit_errors(rows: NoisyRows, attribute: int, noise: FloatArray) -> ErrorSums:
     """Expected errors of one ε-quasi at ε = 1; `noise` is E|Z| at ε = 1 of each class, shape (n_classes,)."""
-    if rows.counts is None:
-        return expected_errors(rows.originals[:, attribute], rows.class_ids, expected_noise=noise)
-    return rows.errors(attribute, noise[rows.class_ids])
+    distances = noise[rows.class_ids]
+    if rows.counts is not None:
+        return rows.errors(attribute, distances, epsilon=1.0)
+    values = rows.originals[:, attribute]
+    return expected_errors(values, rows.class_ids, expected_noise=noise).with_relative_errors(values, distances)

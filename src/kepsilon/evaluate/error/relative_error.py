@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Relative and range-relative error of one ε-quasi, expected before noise is drawn and realised after.
+"""Errors of one ε-quasi, relative to its values and in its own units, expected before noise is drawn and realised after.
 
 Paper §V-A. Departure: |v| as in the derivation of Eq. (6), not the signed mean as printed; v = 0 has no relative error,
 so such records are left out and counted. The error relative to the data's range, which is always defined, is given too.
@@ -10,10 +10,11 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
+from kepsilon.evaluate.error.value_cells import ValueCells
 from kepsilon.table.arrays import FloatArray, IntArray
 
 _PART = 1 << 15
@@ -37,6 +38,8 @@ class ErrorSums:
     low: float = math.inf
     """Smallest and largest value; (inf, −inf) where there is none."""
     high: float = -math.inf
+    relative_errors: ValueCells = field(default_factory=ValueCells)
+    """The terms of `relative_sum` in cells, where they were asked for: their median hardly depends on values near 0."""
 
     def __add__(self, other: ErrorSums) -> ErrorSums:
         return ErrorSums(
@@ -47,6 +50,7 @@ class ErrorSums:
             distance_sum=self.distance_sum + other.distance_sum,
             low=min(self.low, other.low),
             high=max(self.high, other.high),
+            relative_errors=self.relative_errors + other.relative_errors,
         )
 
     def over(self, epsilon: float) -> ErrorSums:
@@ -56,7 +60,24 @@ class ErrorSums:
             relative_sum=self.relative_sum / epsilon,
             largest_relative=self.largest_relative / epsilon,
             distance_sum=self.distance_sum / epsilon,
+            relative_errors=self.relative_errors.over(epsilon),
         )
+
+    def with_relative_errors(
+        self, values: FloatArray, distances: FloatArray, *, counts: IntArray | None = None, epsilon: float = 1.0
+    ) -> ErrorSums:
+        """These sums with the relative errors of all records in cells.
+
+        `values` (NaN where missing) and `distances` have shape (n_rows,); `counts` says how many records each row stands
+        for. Cells are told apart by error times ε, which for noise alone is the same at every ε: so those that were found
+        at ε = 1 and divided by it, and those that were found at ε, add up.
+        """
+        sizes = np.abs(values)
+        defined = sizes > 0
+        with np.errstate(over="ignore"):
+            relative = epsilon * (distances[defined] / sizes[defined])
+        cells = ValueCells.of(relative, None if counts is None else counts[defined])
+        return dataclasses.replace(self, relative_errors=cells.over(epsilon))
 
     @property
     def relative(self) -> float | None:
@@ -78,6 +99,10 @@ class ErrorSums:
     def relative_of(self, k: int) -> float | None:
         """`relative`, or None where it is a mean of fewer than k records: the error of a single record gives its value away."""
         return self.relative if self.n_values - self.n_zeros >= k else None
+
+    def median_relative_of(self, k: int) -> float | None:
+        """The median over records of the relative error, or None where fewer than k records have one."""
+        return self.relative_errors.median if self.n_values - self.n_zeros >= k else None
 
     @property
     def range_relative(self) -> float | None:

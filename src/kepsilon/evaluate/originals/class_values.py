@@ -88,7 +88,9 @@ def count_values(coded: CodedValues, class_ids: IntArray, *, n_classes: int) -> 
     """The distinct values of every class, with counts. `class_ids` are by record, like the codes."""
     require_classes(coded.codes, class_ids, n_classes=n_classes)
     n_values = max(1, len(coded.distinct))
-    keys = class_ids.astype(np.int64) * n_values + coded.codes
+    keys = class_ids.astype(np.int64)
+    keys *= n_values
+    keys += coded.codes
     if n_classes * n_values <= SLOTS_PER_RECORD * len(keys):
         slots = np.bincount(keys, minlength=n_classes * n_values)
         occurring = np.flatnonzero(slots)

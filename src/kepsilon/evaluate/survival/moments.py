@@ -161,7 +161,8 @@ def _of_present(x: FloatArray, y: FloatArray) -> PairMoments:
     with np.errstate(over="ignore", invalid="ignore"):  # a figure that is no number is not shown
         mean_x, distance_x = _centred(x)
         mean_y, distance_y = (mean_x, distance_x) if y is x else _centred(y)
-        product = distance_x.T @ distance_y
+        # Not `@`: of a few columns, that takes ten times as long.
+        product = np.einsum("ij,ik->jk", distance_x, distance_y)
         square_x = np.diagonal(product) if y is x else np.einsum("ij,ij->j", distance_x, distance_x)
         square_y = square_x if y is x else np.einsum("ij,ij->j", distance_y, distance_y)
         return PairMoments(
