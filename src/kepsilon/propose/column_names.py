@@ -11,6 +11,8 @@ class Meaning(Enum):
     """What a column may hold, going by its name."""
 
     PERSON_ID = "a person's number"
+    HOUSEHOLD_ID = "a household's number"
+    SAMPLING_WEIGHT = "a sampling weight"
     NAME = "a name"
     CONTACT = "a way to reach a person"
     FREE_TEXT = "free text"
@@ -22,6 +24,8 @@ class Meaning(Enum):
     CLINICAL = "something clinical"
     FINANCIAL = "something financial"
     QUANTITY = "how much or how many"
+    ORDERED = "a count or a rank"
+    NOMINAL = "one of several kinds"
 
 
 WHOLE_NAMES = {
@@ -31,6 +35,13 @@ WHOLE_NAMES = {
         "|uuid|guid|user ?name|login|patient|person|participant|respondent"
         "|(patient|persons?|personal|customer|client|member|subject|participant|respondent|user|employee|student|pupil"
         "|voter|citizen|insurance|insured|account|card|payer) ?(id|no|nr|nbr|num|number|key|code|identifier)"
+    ),
+    Meaning.HOUSEHOLD_ID: "hh|hhid|((hh|house ?hold|family|dwelling|home) ?(id|no|nr|nbr|num|number|key|serial|identifier))",
+    Meaning.SAMPLING_WEIGHT: (
+        "(fnl|p|pw|fin|final|person|per|hh|house ?hold|survey|sampling|sample|design|interview|int|mec|exam|asec|base|rep"
+        "|replicate|population|calibrated|expansion|grossing|analysis|post ?strat(ification)?)[ ]?(w|wt|wts|wgt|wgts|wgtp"
+        "|weight|weights|factor)( ?[0-9]+)?( ?(yr|year)s?)?|wt(mec|int|saf|dr)[a-z0-9]*|wgtp?[0-9]*|wt[0-9]*|wts|pweight"
+        "|weighting"
     ),
     Meaning.NAME: (
         "(sur|last|first|full|fore|middle|given|family|maiden|birth|patient|person|customer|client|doctor|physician)? ?names?"
@@ -67,6 +78,15 @@ WORDS = {
     Meaning.QUANTITY: (
         "height|weight|wgt|length|width|waist|hip|size|distance|speed|hours?|minutes?|seconds?|days?|weeks?|months?|rate"
         "|level|value|counts?|total|cm|mm|kg|lbs?|percent|pct|share|population|pop"
+    ),
+    Meaning.ORDERED: (
+        "num|number|n|score|grade|rank|stage|order|rooms|persons|members|children|kids|siblings|depend[ea]nts?|visits"
+        "|times|age|year|quantity|qty|units|size|level|education|school(ing)?|degree|income|salary|wage"
+    ),
+    Meaning.NOMINAL: (
+        "codes?|type|kind|category|class|status|sex|gender|race|ethnic(ity)?|marital|occupation|profession|industry|job"
+        "|country|nation(ality)?|citizenship|birthplace|region|state|province|county|district|language|religion"
+        "|relationship|party|tenure|urban|rural|channel|id|ids|identifier|work ?class"
     ),
 }
 """Patterns of words that may stand anywhere in a name, by meaning."""

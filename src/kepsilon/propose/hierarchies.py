@@ -19,6 +19,15 @@ MOST_STEPS = 10_000_000
 """Most steps of the precision in a range: more than 2^24 would show the steps that noise is drawn in."""
 ENOUGH_STEPS = 100_000
 """Most steps for numbers of more than 6 decimals: computed numbers have more decimals than any measurement."""
+SHORTEST_CODE, LONGEST_CODE = 5, 6
+"""Digits that codes without zeros in front have, unless their name says more: four are as likely an amount of money, and
+seven or more are a number of a register."""
+MOST_KINDS = 1_000
+"""Numbers whose name says that they are kinds are taken for such up to this many, as codes of occupations are."""
+FEW_KINDS = 12
+"""Numbers that follow each other are taken for kinds up to this many, where their name does not tell."""
+SKEWED = 4
+"""A column is skewed if its range is more than so many times that of nine tenths of its records."""
 DATE_FORMATS = {Shape.DATE_DOTS: "%d.%m.%Y", Shape.DATE_DAY_FIRST: "%d/%m/%Y", Shape.DATE_MONTH_FIRST: "%m/%d/%Y"}
 
 PER_CENT = frozenset({"percent", "percentage", "pct"})
@@ -28,20 +37,20 @@ Hierarchy = dict[str, object]
 
 
 def fitting_hierarchy(column: ColumnProfile) -> Hierarchy:
-    """A mask for codes, intervals for numbers with several values, and else one label for all."""
+    """A mask for codes, intervals for numbers with several values, and else one label for all, also for numbers that are kinds."""
     if is_code(column):
         return mask_of(column)
-    if is_numeric(column) and column.n_distinct > 3:
+    if is_numeric(column) and column.n_distinct > 3 and not is_nominal(column):
         return intervals_of(column)
     return {"type": "suppress"}
 
 
 def intervals_of(column: ColumnProfile) -> Hierarchy:
-    """Intervals of three round widths, about an eighth, a quarter and a half of the range of the numbers.
+    """Intervals of three round widths, about an eighth, a quarter and a half of the range of most numbers.
 
-    They are 2, 4 and 8, or 5, 10 and 20, or 10, 20 and 40 times a power of ten, which read better than 4, 8 and 16 do.
+    Of a skewed column the whole range would make intervals so wide that nearly all records share the first. Widths are 2, 4 and 8, or 5, 10 and 20, or 10, 20 and 40 times a power of ten, which read better than 4, 8 and 16 do.
     """
-    unit = nice((column.high - column.low) / 16)
+    unit = nice(bulk_range(column) / 16)
     unit = max(1, unit) if column.kind is Kind.WHOLE else unit
     factors = (2.5, 5, 10) if f"{unit:e}".startswith("2") else (2, 4, 8)
     return {"type": "intervals", "widths": [tidy(unit * factor) for factor in factors]}
@@ -62,7 +71,7 @@ def public_step(column: ColumnProfile, hierarchy: Hierarchy | None) -> float | N
     widths = None if hierarchy is None else hierarchy.get("widths")
     if not isinstance(widths, list):
         return None
-    spacing = (column.high - column.low) / max(1, column.n_distinct - 1)
+    spacing = bulk_range(column) / max(1, column.n_distinct - 1)
     return nice(max(2 * spacing, widths[0]))
 
 
@@ -109,7 +118,39 @@ def is_code(column: ColumnProfile) -> bool:
         return False
     if column.leading_zeros:
         return True
-    return 4 <= column.max_length <= 10 and column.n_distinct > FEW and Meaning.QUANTITY not in meanings_of(column.name)
+    return (
+        SHORTEST_CODE <= column.max_length <= LONGEST_CODE
+        and column.n_distinct > FEW
+        and not meanings_of(column.name) & {Meaning.QUANTITY, Meaning.ORDERED}
+    )
+
+
+def is_nominal(column: ColumnProfile) -> bool:
+    """Whether whole numbers are names of kinds: intervals of them, noise and averages would mean nothing.
+
+    Their name says so, or they are few and follow each other from 0 or 1, or some mean missing as 77 and 99 do; unless the
+    name speaks of a count, a rank or a quantity.
+    """
+    if column.kind is not Kind.WHOLE or column.low < 0 or column.is_all(Shape.YEAR):
+        return False
+    meanings = meanings_of(column.name)
+    if Meaning.NOMINAL in meanings and column.n_distinct <= MOST_KINDS:
+        return not meanings & {Meaning.AGE, Meaning.YEAR, Meaning.QUANTITY}
+    if meanings & {Meaning.ORDERED, Meaning.QUANTITY, Meaning.AGE, Meaning.YEAR} or column.n_distinct > FEW:
+        return False
+    follow_each_other = column.low in (0, 1) and column.high - column.low < 2 * column.n_distinct
+    return bool(column.number_codes) or (follow_each_other and column.n_distinct <= FEW_KINDS)
+
+
+def is_skewed(column: ColumnProfile) -> bool:
+    """Whether nine tenths of the records lie in a small part of the range of a column of numbers."""
+    return is_numeric(column) and column.high - column.low > SKEWED * bulk_range(column)
+
+
+def bulk_range(column: ColumnProfile) -> float:
+    """How far apart the numbers of most records are; all of them, where most agree."""
+    low, high = column.bulk
+    return high - low if high - low >= NARROWEST else column.high - column.low
 
 
 def precision_of(column: ColumnProfile) -> tuple[float, bool]:
@@ -123,8 +164,8 @@ def precision_of(column: ColumnProfile) -> tuple[float, bool]:
 
 
 def coarse_step(column: ColumnProfile, precision: float) -> float:
-    """A round step that ranges are widened to: 1, 2 or 5 times a power of ten, about a fifth of the column's range."""
-    return max(nice((column.high - column.low) / 5), precision)
+    """A round step that ranges are widened to: 1, 2 or 5 times a power of ten, about a fifth of the range of most numbers."""
+    return max(nice(bulk_range(column) / 5), precision)
 
 
 def round_domain(column: ColumnProfile, precision: float) -> tuple[float, float] | None:

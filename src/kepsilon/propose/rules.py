@@ -11,15 +11,19 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from kepsilon.engines.arrow.profile import FEW, HINTS, ColumnProfile, Kind, Shape
-from kepsilon.propose.column_names import Meaning, meanings_of
+from kepsilon.propose.column_names import Meaning, meanings_of, words_of
 from kepsilon.propose.hierarchies import (
+    LONGEST_CODE,
+    MOST_KINDS,
     Hierarchy,
     coarse_step,
     dates_hierarchy,
     fitting_hierarchy,
     groups_of,
     is_code,
+    is_nominal,
     is_numeric,
+    is_skewed,
     mask_of,
     precision_of,
     round_domain,
@@ -27,6 +31,12 @@ from kepsilon.propose.hierarchies import (
 
 NEARLY_UNIQUE = 0.9
 FREE_TEXT_LENGTH = 40
+WORDY_LENGTH, WORDY_VALUES = 20, 100
+"""Text of several words is free text from this mean length and this many different values on."""
+LEAST_SHARE = 20
+"""A column numbers persons or records only if it has a different value for one in so many records, or very many values."""
+HEAVIEST = 1_000
+"""A column called weight that goes beyond this holds sampling weights: no scale for people does."""
 PRIVATE = frozenset({Meaning.CLINICAL, Meaning.FINANCIAL})
 PERSONS_OWN = frozenset({Shape.EMAIL, Shape.SSN, Shape.UUID})
 """Shapes of values that belong to one person; a phone number does not, because a household shares it."""
@@ -55,8 +65,21 @@ class Proposal:
     """Round bounds for numbers that cannot be negative."""
     is_guess: bool = False
     """Whether nothing told that others may know it, so that it is a k-quasi for safety alone."""
-    is_left_out: bool = False
-    """Whether the column is not published because the k-quasis are too many; its section is then a comment."""
+    left_out_because: str = ""
+    """Why the column is not published; its section is then a comment. Empty where it is published, or is an identifier."""
+
+    @property
+    def is_left_out(self) -> bool:
+        return bool(self.left_out_because)
+
+    @property
+    def is_quasi(self) -> bool:
+        return self.role in ("k-quasi", "epsilon-quasi") and not self.is_left_out
+
+    @property
+    def is_kept(self) -> bool:
+        """Whether the column is published as it is."""
+        return self.role in ("sensitive", "insensitive") and not self.is_left_out
 
 
 Rule = Callable[[ColumnProfile, frozenset[Meaning]], Proposal | None]
@@ -89,18 +112,39 @@ def _shaped_like_an_identifier(column: ColumnProfile, _: frozenset[Meaning]) -> 
     return None
 
 
+def _sampling_weight(column: ColumnProfile, meanings: frozenset[Meaning]) -> Proposal | None:
+    if not is_numeric(column) or column.n_distinct <= FEW or column.low < 0:
+        return None
+    named_weight = "weight" in words_of(column.name)
+    if Meaning.SAMPLING_WEIGHT not in meanings and not (named_weight and column.high > HEAVIEST):
+        return None
+    return Proposal(
+        column=column,
+        role="sensitive",
+        reason="Sampling weights: how many people of the population a record stands for.",
+        left_out_because=(
+            "Weights have no role yet, so they are dropped: many are nearly their record's own, and they follow from age, sex "
+            "and region by a formula that others know. Without them the release describes the sample, not the population; "
+            "weighted figures can be worked out by you and published beside it."
+        ),
+    )
+
+
 def _named_like_an_identifier(column: ColumnProfile, meanings: frozenset[Meaning]) -> Proposal | None:
     if column.n_distinct <= 2 and column.n_distinct < column.n_filled:
         return None  # a column such as has_phone, which holds yes and no
+    numbers_many = _has_very_many(column)
     reasons = {
         Meaning.PERSON_ID: "Its name says that it tells persons apart.",
+        Meaning.HOUSEHOLD_ID: "Its name says that it numbers households: whoever knows one member finds the others.",
         Meaning.NAME: "Its name says that it holds names.",
         Meaning.CONTACT: "Its name says that it leads to a person or a home.",
         Meaning.RECORD_ID: f"Its name says that it numbers something, and it has {_different(column).lower()}.",
     }
     for meaning, reason in reasons.items():
-        if meaning in meanings and (meaning is not Meaning.RECORD_ID or column.n_distinct * 20 >= column.n_filled):
-            is_number = meaning in (Meaning.PERSON_ID, Meaning.RECORD_ID)
+        is_number = meaning in (Meaning.PERSON_ID, Meaning.HOUSEHOLD_ID, Meaning.RECORD_ID)
+        # A code of insurance or the number of a member in a household has few values: it tells no persons apart.
+        if meaning in meanings and (numbers_many or not is_number):
             return Proposal(
                 column=column,
                 role="identifier",
@@ -109,6 +153,26 @@ def _named_like_an_identifier(column: ColumnProfile, meanings: frozenset[Meaning
                 may_number_records=meaning is Meaning.RECORD_ID,
             )
     return None
+
+
+def _shaped_like_a_number_of_persons(column: ColumnProfile, meanings: frozenset[Meaning]) -> Proposal | None:
+    """Codes of one length that repeat although there are very many of them, as numbers of patients in a list of stays do."""
+    is_long = column.min_length == column.max_length >= LONGEST_CODE + 1 and not column.decimals
+    found = column.repetition
+    if not is_long or not found.is_of_codes or meanings & (PRIVATE | {Meaning.QUANTITY, Meaning.ORDERED, Meaning.POSTCODE}):
+        return None
+    of_digits = column.kind is Kind.WHOLE and column.is_all(Shape.DIGITS)
+    of_letters_and_digits = column.kind is Kind.TEXT and column.is_all(Shape.CODE)
+    if not (of_digits or of_letters_and_digits) or column.n_distinct <= FEW or not _has_very_many(column):
+        return None
+    again = "and many repeat, as a person's number does" if found.repeats else "and no two are alike"
+    return Proposal(
+        column=column,
+        role="identifier",
+        reason=f"{column.n_distinct:,} different codes of {column.max_length} characters, {again}.",
+        names_a_person=True,
+        may_number_records=True,
+    )
 
 
 def _constant(column: ColumnProfile, _: frozenset[Meaning]) -> Proposal | None:
@@ -163,11 +227,19 @@ def _unique_or_free_text(column: ColumnProfile, meanings: frozenset[Meaning]) ->
     if column.n_distinct >= max(2, NEARLY_UNIQUE * column.n_filled):
         nearly = "" if column.n_distinct == column.n_filled else "nearly "
         reason = f"Text that is {nearly}unique: {column.n_distinct:,} different values in {column.n_filled:,} records."
-    elif (Meaning.FREE_TEXT in meanings or column.mean_length > FREE_TEXT_LENGTH) and column.n_distinct > FEW:
+    elif column.n_distinct > FEW and (
+        Meaning.FREE_TEXT in meanings or column.mean_length > FREE_TEXT_LENGTH or _is_wordy(column)
+    ):
         reason = "Free text, which often names people or says who is meant."
     else:
         return None
     return Proposal(column=column, role="identifier", reason=reason, notes=_advice(column))
+
+
+def _is_wordy(column: ColumnProfile) -> bool:
+    """Whether nearly all values have several words, and there are too many of them for a list to choose from."""
+    has_words = column.repetition.n_with_blanks >= NEARLY_UNIQUE * column.n_filled
+    return has_words and column.mean_length >= WORDY_LENGTH and column.n_distinct > WORDY_VALUES
 
 
 def _counter(column: ColumnProfile, meanings: frozenset[Meaning]) -> Proposal | None:
@@ -190,6 +262,14 @@ def _code(column: ColumnProfile, meanings: frozenset[Meaning]) -> Proposal | Non
         return None
     reason = f"Codes of {column.max_length} digits, as postcodes are. Masked from the right, one digit per level."
     return _k_quasi(column, reason, hierarchy=mask_of(column))
+
+
+def _kinds(column: ColumnProfile, meanings: frozenset[Meaning]) -> Proposal | None:
+    if not is_nominal(column) or meanings & PRIVATE:
+        return None
+    reason = f"{_different(column)} that are codes of kinds: neither intervals nor averages of them mean anything."
+    found = _k_quasi(column, reason, hierarchy={"type": "suppress"})
+    return replace(found, is_guess=Meaning.DEMOGRAPHIC not in meanings)
 
 
 def _sensitive(column: ColumnProfile, meanings: frozenset[Meaning]) -> Proposal | None:
@@ -256,6 +336,7 @@ def epsilon_quasi(column: ColumnProfile, reason: str) -> Proposal:
 RULES: Sequence[Rule] = (
     _unsupported,
     _shaped_like_an_identifier,
+    _sampling_weight,
     _named_like_an_identifier,
     _constant,
     _date,
@@ -264,7 +345,9 @@ RULES: Sequence[Rule] = (
     _postcode,
     _unique_or_free_text,
     _counter,
+    _shaped_like_a_number_of_persons,
     _code,
+    _kinds,
     _sensitive,
     _demographic,
     _number,
@@ -289,6 +372,11 @@ def _k_quasi(
     )
 
 
+def _has_very_many(column: ColumnProfile) -> bool:
+    """Whether there are so many values that they may tell persons or records apart."""
+    return column.n_distinct * LEAST_SHARE >= column.n_filled or column.n_distinct > MOST_KINDS
+
+
 def _different(column: ColumnProfile) -> str:
     what = {Kind.WHOLE: "whole number", Kind.DECIMAL: "number"}.get(column.kind, "value")
     return f"{column.n_distinct:,} different {what}s" if column.n_distinct != 1 else f"One {what}"
@@ -309,8 +397,13 @@ def _advice(column: ColumnProfile) -> tuple[str, ...]:
         )
     if column.missing:
         listed = ", ".join(f'"{text}"' for text in column.missing)
+        why = ", which stands apart from all other numbers" if column.number_codes else " where others hold numbers"
+        unsure = " If it is a number like others, remove missing_values." if column.number_codes else ""
+        advice.append(f"{column.n_coded:,} records hold {listed}{why}: read as missing in a quasi.{unsure}")
+    if is_skewed(column) and not is_nominal(column):
         advice.append(
-            f"{column.n_coded:,} records hold {listed} where others hold numbers: read as missing in a quasi."
+            "Skewed: most records lie in a small part of its range. Step and range were chosen for most records, and the "
+            "largest numbers stay rare wherever they are published: is it worth a limit, or a top code?"
         )
     hinted = [shape.value for shape in HINTS if 0 < column.shapes.get(shape, 0.0) < 0.5]
     if hinted:

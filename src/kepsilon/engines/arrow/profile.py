@@ -16,6 +16,7 @@ import pyarrow.compute as pc
 
 from kepsilon.engines.arrow.coding import numbers_among
 from kepsilon.engines.arrow.column_facts import BLANK_INSIDE, HOLDS_SOMETHING
+from kepsilon.engines.arrow.missing_codes import codes_among
 from kepsilon.engines.arrow.whole_columns import taken_rows, whole_columns
 from kepsilon.engines.protocol import Repetition
 from kepsilon.errors import DataError, Problem
@@ -48,6 +49,7 @@ class Shape(Enum):
     SSN = "social security numbers"
     UUID = "UUIDs"
     DIGITS = "digits only"
+    CODE = "letters and digits without blanks"
     YEAR = "years"
     DATE_ISO = "dates, year first"
     DATE_COMPACT = "dates without separators"
@@ -69,6 +71,7 @@ PATTERNS = {
     Shape.SSN: r"^[0-9]{3}-[0-9]{2}-[0-9]{4}$",
     Shape.UUID: r"^\{?[0-9a-fA-F]{8}-([0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}\}?$",
     Shape.DIGITS: r"^[0-9]+$",
+    Shape.CODE: r"^[A-Za-z]{0,6}[-_/]?[0-9]{3,}[-_/]?[A-Za-z0-9]{0,6}$",
     Shape.YEAR: r"^(18[5-9][0-9]|19[0-9]{2}|20[0-9]{2}|2100)(\.0+)?$",
     Shape.DATE_ISO: rf"^[0-9]{{4}}-[0-9]{{2}}-[0-9]{{2}}{TIME}$",
     Shape.DATE_COMPACT: rf"^{CENTURY}(0[1-9]|1[0-2])(0[1-9]|[12][0-9]|3[01])$",
@@ -111,14 +114,18 @@ class ColumnProfile:
     """Largest number of decimals, zeros at the end not counted."""
     low: float = 0.0
     high: float = 0.0
+    bulk: tuple[float, float] = (0.0, 0.0)
+    """Between these numbers lie nine tenths of the records; of a skewed column, far less than nine tenths of its range."""
     shapes: Mapping[Shape, float] = field(default_factory=lambda: MappingProxyType({}))
     """By shape, the share of the distinct values that have it; shapes that no value has are left out."""
     values: tuple[tuple[str, int], ...] = ()
     """Up to `FEW` distinct values with how many records hold each, blanks included; empty where there are more."""
     missing: tuple[str, ...] = ()
-    """Texts that stand for a missing value in a column of numbers; they are not counted as values."""
+    """Texts and numbers (`missing_codes.py`) that stand for a missing value among numbers; they are not counted as values."""
     n_coded: int = 0
     """Records that hold one of these texts."""
+    number_codes: tuple[str, ...] = ()
+    """Those of them that are numbers, such as 77 and 99."""
     has_commas: bool = False
     """Whether these are numbers that are text with a decimal comma."""
     has_points: bool = False
@@ -178,6 +185,7 @@ def profile_column(name: str, column: pa.ChunkedArray, *, commas: bool = True) -
     profile = ColumnProfile(name=name, n_records=len(column), repetition=_repetition(counted, column.type))
     if _is_text(column.type):
         filled, profile = _as_numbers(filled, profile, commas=commas)
+    filled, profile = _without_codes(filled, profile)
     profile = replace(
         profile,
         n_null=_total(counts.filter(is_null)),
@@ -253,6 +261,25 @@ def _as_numbers(counted: pa.Table, profile: ColumnProfile, *, commas: bool) -> t
     return pa.table({"texts": texts, "counts": numbers.column("counts")}), profile
 
 
+def _without_codes(counted: pa.Table, profile: ColumnProfile) -> tuple[pa.Table, ColumnProfile]:
+    """Distinct numbers but for those that mean missing, and what was found; nothing is changed where some are no numbers."""
+    texts = counted.column("texts")
+    if not len(texts) or not pc.all(numbers_among(texts)).as_py():
+        return counted, profile
+    is_code = pa.array(codes_among(pc.cast(texts, pa.float64()).to_numpy(), counted.column("counts").to_numpy()))
+    if not pc.any(is_code).as_py():
+        return counted, profile
+    found = counted.filter(is_code)
+    codes = sorted(set(pc.utf8_trim_whitespace(found.column("texts")).to_pylist()), key=float)
+    profile = replace(
+        profile,
+        missing=(*profile.missing, *codes),
+        n_coded=profile.n_coded + _total(found.column("counts")),
+        number_codes=tuple(codes),
+    )
+    return counted.filter(pc.invert(is_code)), profile
+
+
 def _is_text(kind: pa.DataType) -> bool:
     kind = kind.value_type if pa.types.is_dictionary(kind) else kind
     return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind))
@@ -316,7 +343,7 @@ def _with_values(profile: ColumnProfile, texts: pa.ChunkedArray, counts: pa.Chun
     )
     if any(shapes.get(shape) == 1 for shape in DATES):
         return replace(profile, kind=Kind.DATE)
-    return _with_numbers(profile, trimmed) if pc.all(is_number).as_py() else profile
+    return _with_numbers(profile, trimmed, counts) if pc.all(is_number).as_py() else profile
 
 
 def _entropy(counts: pa.ChunkedArray) -> float:
@@ -335,9 +362,12 @@ def _has_leading_zeros(texts: pa.ChunkedArray) -> bool:
     return bool(pc.any(pc.match_substring_regex(texts, "^0[0-9]+$")).as_py())
 
 
-def _with_numbers(profile: ColumnProfile, texts: pa.ChunkedArray) -> ColumnProfile:
-    """The profile of a column of numbers, with the smallest, the largest and the decimals added."""
-    extremes = pc.min_max(pc.cast(texts, pa.float64()))
+def _with_numbers(profile: ColumnProfile, texts: pa.ChunkedArray, counts: pa.ChunkedArray) -> ColumnProfile:
+    """The profile of a column of numbers, with the smallest, the largest, the bulk and the decimals added."""
+    numbers = pc.cast(texts, pa.float64()).to_numpy()
+    order = np.argsort(numbers)
+    below = np.cumsum(counts.to_numpy()[order])
+    bulk = numbers[order[np.searchsorted(below, [0.05 * below[-1], 0.95 * below[-1]])]]
     has_exponent = pc.or_(pc.match_substring(texts, "e"), pc.match_substring(texts, "E"))
     plain = texts.filter(pc.and_(pc.invert(has_exponent), pc.match_substring(texts, ".")))
     shortened = pc.utf8_rtrim(plain, "0")
@@ -350,8 +380,9 @@ def _with_numbers(profile: ColumnProfile, texts: pa.ChunkedArray) -> ColumnProfi
         profile,
         kind=Kind.DECIMAL if decimals else Kind.WHOLE,
         decimals=decimals,
-        low=extremes["min"].as_py(),
-        high=extremes["max"].as_py(),
+        low=float(numbers[order[0]]),
+        high=float(numbers[order[-1]]),
+        bulk=(float(bulk[0]), float(bulk[1])),
     )
 
 
