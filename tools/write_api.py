@@ -16,8 +16,8 @@ PARTS = {
         "estimate_needs", "spark_engine",
     ],
     "What comes back": [
-        "Prediction", "Grid", "Cell", "Choice", "Release", "Written", "Manifest", "Record", "Audit", "AuditFinding", "Needs", "Estimate",
-        "Attacker",
+        "Prediction", "Grid", "Cell", "Choice", "Release", "Written", "Manifest", "Record", "Audit", "AuditFinding", "Needs",
+        "Estimate", "Attacker",
     ],
     "What is wanted": ["Policy", "Limits", "json_schema", "write_policy", "write_new_policy", "policy_difference"],
     "Before any work is done": [

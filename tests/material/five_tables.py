@@ -231,10 +231,7 @@ def labour_survey(n: int = 3_000, seed: int = 1) -> MadeTable:
             yearly_wage=52 * wage,
             commute_minutes=np.round(rng.gamma(2, 14, n)).astype(int),
             **questions,
-            **{
-                "final_weight": np.round(rng.lognormal(6.5, 0.4, n), 3),
-                "replicate_weight_1": np.round(rng.lognormal(6.5, 0.6, n), 3),
-            }
+            final_weight=np.round(rng.lognormal(6.5, 0.4, n), 3), replicate_weight_1=np.round(rng.lognormal(6.5, 0.6, n), 3)
         ).drop_columns(["in_training", "supervises"]),
         dropped={
             "serial": "of its own|numbers",

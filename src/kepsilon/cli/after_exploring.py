@@ -10,7 +10,7 @@ import click
 
 import kepsilon
 from kepsilon.cli.next_command import free_name, show_next
-from kepsilon.cli.screen import visible
+from kepsilon.cli.wrapping import visible
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,7 +10,7 @@ from textwrap import wrap
 
 import click
 
-from kepsilon.cli.screen import visible
+from kepsilon.cli.wrapping import visible
 
 GAP = "  "
 WIDEST = 100

@@ -81,7 +81,9 @@ def _otherwise(proposal: Proposal) -> Proposal:
             "class instead."
         )
         return epsilon_quasi(proposal.column, reason)
-    return replace(proposal, is_left_out=True)
+    return replace(
+        proposal, left_out_because="As one more k-quasi it would make all of them coarser, so it is not published for now."
+    )
 
 
 def _explained(

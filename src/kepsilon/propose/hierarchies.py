@@ -48,7 +48,8 @@ def fitting_hierarchy(column: ColumnProfile) -> Hierarchy:
 def intervals_of(column: ColumnProfile) -> Hierarchy:
     """Intervals of three round widths, about an eighth, a quarter and a half of the range of most numbers.
 
-    Of a skewed column the whole range would make intervals so wide that nearly all records share the first. Widths are 2, 4 and 8, or 5, 10 and 20, or 10, 20 and 40 times a power of ten, which read better than 4, 8 and 16 do.
+    Of a skewed column the whole range would make intervals so wide that nearly all records share the first. Widths are 2, 4
+    and 8, or 5, 10 and 20, or 10, 20 and 40 times a power of ten, which read better than 4, 8 and 16 do.
     """
     unit = nice(bulk_range(column) / 16)
     unit = max(1, unit) if column.kind is Kind.WHOLE else unit

@@ -23,7 +23,7 @@ FAR = 3.0
 def codes_among(numbers: FloatArray, counts: IntArray) -> BoolArray:
     """Which of the distinct numbers, each held by `counts` records, mean missing; shape (n_distinct,)."""
     often = counts >= max(LEAST_RECORDS, counts.sum() / 1000)
-    is_code = np.isin(numbers, NEGATIVE) & often
+    is_code: BoolArray = np.isin(numbers, NEGATIVE) & often
     others = numbers[~is_code]
     if len(others) < 2 or others.min() < 0 or (len(others) == 2 and set(others) == {0.0, 1.0}):
         is_code[:] = False
