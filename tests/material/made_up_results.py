@@ -45,6 +45,7 @@ from kepsilon.predict.prediction import (
     Prediction,
     SmallNoise,
 )
+from kepsilon.predict.verdicts import usefulness_of, verdict_on_labels, verdict_on_values
 from kepsilon.publish.policy_document import PolicyDocument
 from kepsilon.publish.record import (
     ConfidentSuppression,
@@ -168,7 +169,10 @@ def made_up_record(*, names=("height",), k_quasis=("place 0", "place 1"), k=K, *
     policy = {"k": k, "epsilon": 8.0, "algorithm": "ola", "max_suppression": 0.05, "attributes": attributes}
     risk = Estimate(total=0.0234, variance=0.0005**2)
     attackers = made_up_attackers(quasis=(*k_quasis, *names), risk=risk, realised=0.023)
+    verdicts = made_up_verdicts(k_quasis=k_quasis, names=names)
     record = Record(
+        verdict=replace(NO_VERDICT, usefulness=usefulness_of(verdicts)),
+        verdicts=verdicts,
         kepsilon_version="0.1.0",
         created="2026-01-01T00:00:00+00:00",
         policy=PolicyDocument(document=policy),
@@ -225,6 +229,13 @@ def made_up_record(*, names=("height",), k_quasis=("place 0", "place 1"), k=K, *
         seconds={"read": 0.1, "perturb": 0.2},
     )
     return replace(record, **changes)
+
+
+def made_up_verdicts(*, k_quasis, names):
+    """Those that follow from the losses and the errors of `made_up_record`: labels are coarser, values are useless."""
+    labels = verdict_on_labels(ncp=0.25, n_labels=9, n_values=90, leaves_out=True, accepted=None)
+    values = verdict_on_values(error=32.2, of_constant=6.8, share=3.5, accepted=None)
+    return {**dict.fromkeys(k_quasis, labels), **dict.fromkeys(names, values)}
 
 
 def fates(*, read, released, **suppressed):
