@@ -82,7 +82,8 @@ def _otherwise(proposal: Proposal) -> Proposal:
         )
         return epsilon_quasi(proposal.column, reason)
     return replace(
-        proposal, left_out_because="As one more k-quasi it would make all of them coarser, so it is not published for now."
+        proposal,
+        left_out_because="As one more k-quasi it would make all of them coarser, so it is not published for now.",
     )
 
 

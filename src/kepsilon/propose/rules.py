@@ -159,7 +159,11 @@ def _shaped_like_a_number_of_persons(column: ColumnProfile, meanings: frozenset[
     """Codes of one length that repeat although there are very many of them, as numbers of patients in a list of stays do."""
     is_long = column.min_length == column.max_length >= LONGEST_CODE + 1 and not column.decimals
     found = column.repetition
-    if not is_long or not found.is_of_codes or meanings & (PRIVATE | {Meaning.QUANTITY, Meaning.ORDERED, Meaning.POSTCODE}):
+    if (
+        not is_long
+        or not found.is_of_codes
+        or meanings & (PRIVATE | {Meaning.QUANTITY, Meaning.ORDERED, Meaning.POSTCODE})
+    ):
         return None
     of_digits = column.kind is Kind.WHOLE and column.is_all(Shape.DIGITS)
     of_letters_and_digits = column.kind is Kind.TEXT and column.is_all(Shape.CODE)
