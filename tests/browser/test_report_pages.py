@@ -116,6 +116,13 @@ def test_the_first_screen_is_one_screen(seen_in_light, kind):
     assert {name: seen["named"][name] < 720 for name in FIRST} == dict.fromkeys(FIRST, True)
 
 
+@pytest.mark.parametrize("kind", ["release", "twelve attributes", "averages"])
+def test_every_verdict_is_on_the_screen_of_a_telephone(seen_in_light, kind):
+    """Verdicts that have to be scrolled to are not read."""
+    for seen in seen_in_light[kind]:
+        assert 0 < seen["verdicts"] <= seen["width"], seen["width"]
+
+
 SPOILT = {
     "over": ("</svg>", '<text x="50" y="50">one label</text><text x="52" y="51">another label</text></svg>'),
     "beyond": ("<main>", '<main><p style="width:1500px">wide</p>'),

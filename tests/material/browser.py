@@ -47,8 +47,9 @@ const lines = page => {
 };
 const seenIn = frame => {
   const page = frame.contentDocument, width = frame.clientWidth;
-  const found = {width, beyond: [], cut: [], over: [], letters: 99, named: {}};
+  const found = {width, beyond: [], cut: [], over: [], letters: 99, named: {}, verdicts: 0};
   for (const one of page.querySelectorAll("[id]")) found.named[one.id] = one.getBoundingClientRect().top;
+  for (const one of page.querySelectorAll(".attributes .verdict")) found.verdicts = Math.max(found.verdicts, one.getBoundingClientRect().right);
   page.querySelectorAll("details").forEach(details => details.open = true);
   found.scrolls = page.documentElement.scrollWidth;
   found.ground = getComputedStyle(page.body).backgroundColor;
