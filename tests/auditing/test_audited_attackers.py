@@ -282,7 +282,7 @@ def test_screen_and_json_have_the_whole_table(tmp_path, kepsilon_command):
     assert shown.code == 0, shown.out + shown.err
     out = " ".join(shown.out.split())
     assert (
-        "Who could link how many records: - Whoever knows the class of a person, and guesses among its records:" in out
+        "Who could link how many records - Whoever knows the class of a person, and guesses among its records:" in out
     )
     for who in ("matches a whole class", "works out what inches must be", "the same", "3 attributes", "everything"):
         assert who in out

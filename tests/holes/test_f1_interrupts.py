@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 import kepsilon as ke
+from material.usefulness import accept_in_file
 
 AIMED = """
 import os, signal, sys
@@ -98,6 +99,13 @@ class Aimed:
         self._process.stdin.close()
         self._process.wait()
         self._process.stdout.close()
+
+
+@pytest.fixture
+def case(case):
+    """The policy accepts what is useless: these tests run kepsilon in processes of their own."""
+    accept_in_file(case / "policy.toml")
+    return case
 
 
 @pytest.fixture

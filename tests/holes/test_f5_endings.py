@@ -22,6 +22,14 @@ import kepsilon as ke
 from kepsilon.cli.main import commands
 from material.people import WITHOUT_NOTES, people
 from material.refusals import change_policy, refused
+from material.usefulness import accept_in_file
+
+
+@pytest.fixture
+def case(case):
+    """The policy accepts what is useless: these tests run kepsilon in processes of their own."""
+    accept_in_file(case / "policy.toml")
+    return case
 
 
 def ends(case: Path, kepsilon_command, *arguments: object, said: str = "", code: int = 2) -> str:
