@@ -29,13 +29,6 @@ arguments = ["anonymise", f"{folder}/people.csv", "-p", f"{folder}/policy.toml",
 arguments += ["--linkage", f"{folder}/links.csv"] + ["--overwrite"] * overwrite
 calls = number = 0
 
-@pytest.fixture
-def case(case):
-    """The policy accepts what is useless: these tests run kepsilon in processes of their own."""
-    accept_in_file(case / "policy.toml")
-    return case
-
-
 def deadly(function):
     def call(*args, **options):
         global calls
@@ -66,6 +59,13 @@ def whole(path: Path) -> bool:
     """The data file is the one its manifest vouches for."""
     manifest = json.loads(path.with_name(path.name + ".manifest.json").read_text(encoding="utf-8"))
     return manifest["digest"] == "sha256:" + hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+@pytest.fixture
+def case(case):
+    """The policy accepts what is useless: these tests run kepsilon in processes of their own."""
+    accept_in_file(case / "policy.toml")
+    return case
 
 
 def left_overs(folder: Path) -> list[Path]:
