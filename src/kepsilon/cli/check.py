@@ -15,6 +15,7 @@ from kepsilon.cli.paths import AnyPath
 from kepsilon.cli.progress import progress
 from kepsilon.cli.summary import figures_of_prediction, show_attackers, show_figures
 from kepsilon.cli.surroundings import showing
+from kepsilon.cli.verdict import show_verdict
 from kepsilon.cli.wrapping import note
 
 
@@ -63,11 +64,12 @@ def check(
 
 def _show(prediction: kepsilon.Prediction, input_path: Path, policy_path: Path) -> None:
     """Prints warnings, figures and attackers, then the verdict and what to do next."""
-    for warning in prediction.warnings:
-        click.echo(f"{note(warning)}\n")
+    if prediction.warnings:
+        click.echo("\n\n".join(note(warning) for warning in prediction.warnings))
     show_figures(figures_of_prediction(prediction))
     show_attackers(prediction.attackers)
+    show_verdict(prediction)
     click.echo("\nThe policy can be met. Nothing was written.")
     output = free_name(Path(f"release{input_path.suffix}"))
     report = free_name(output.with_suffix(".html"))
-    show_next("anonymise", input_path, "-p", policy_path, "-o", output, "--report", report)
+    show_next("anonymise", input_path, "-p", policy_path, *place, "-o", output, "--report", report)
