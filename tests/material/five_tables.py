@@ -21,7 +21,20 @@ SENTENCES = (
     "has no complaints and may go home soon",
     "was given fluids and is feeling better",
 )
-JOBS = ("nurse", "teacher", "driver", "clerk", "cook", "welder", "farmer", "seller", "carer", "guard", "baker", "painter")
+JOBS = (
+    "nurse",
+    "teacher",
+    "driver",
+    "clerk",
+    "cook",
+    "welder",
+    "farmer",
+    "seller",
+    "carer",
+    "guard",
+    "baker",
+    "painter",
+)
 PLACES = ("in a school", "in a clinic", "for the town", "at home", "in a shop", "on a farm", "in a mill", "by the sea")
 
 
@@ -56,7 +69,9 @@ def encounters(n: int = 3_000, seed: int = 1) -> MadeTable:
     day = rng.integers(0, 365, n)
     stay = np.minimum(np.ceil(rng.lognormal(1.2, 0.8, n)), 90).astype(int)
     weight = np.round(rng.normal(72, 13, n_patients)[patient] + 8 * (sex == "M"), 1)
-    diagnosis = rng.choice(["I10", "E11", "J45", "M54", "F32", "S52", "K35", "C50"], n, p=[0.2, 0.18, 0.15, 0.13, 0.12, 0.1, 0.07, 0.05])
+    diagnosis = rng.choice(
+        ["I10", "E11", "J45", "M54", "F32", "S52", "K35", "C50"], n, p=[0.2, 0.18, 0.15, 0.13, 0.12, 0.1, 0.07, 0.05]
+    )
     names = [f"Canary{i % 53} Surname{i % 97}" for i in patient]
     return MadeTable(
         table=_table(
@@ -231,7 +246,8 @@ def labour_survey(n: int = 3_000, seed: int = 1) -> MadeTable:
             yearly_wage=52 * wage,
             commute_minutes=np.round(rng.gamma(2, 14, n)).astype(int),
             **questions,
-            final_weight=np.round(rng.lognormal(6.5, 0.4, n), 3), replicate_weight_1=np.round(rng.lognormal(6.5, 0.6, n), 3)
+            final_weight=np.round(rng.lognormal(6.5, 0.4, n), 3),
+            replicate_weight_1=np.round(rng.lognormal(6.5, 0.6, n), 3),
         ).drop_columns(["in_training", "supervises"]),
         dropped={
             "serial": "of its own|numbers",
@@ -239,8 +255,24 @@ def labour_survey(n: int = 3_000, seed: int = 1) -> MadeTable:
             "final_weight": "[Ss]ampling weight",
             "replicate_weight_1": "[Ss]ampling weight",
         },
-        nominal=frozenset({"region", "urban_rural", "sex", "nationality", "country_of_birth", "marital_status", "work_status", "occupation"}),
-        missing={"marital_status": ("99",), "education_level": ("99",), "overtime_hours": ("99",), "looked_for_work": ("9",)},
+        nominal=frozenset(
+            {
+                "region",
+                "urban_rural",
+                "sex",
+                "nationality",
+                "country_of_birth",
+                "marital_status",
+                "work_status",
+                "occupation",
+            }
+        ),
+        missing={
+            "marital_status": ("99",),
+            "education_level": ("99",),
+            "overtime_hours": ("99",),
+            "looked_for_work": ("9",),
+        },
         leaks={
             "age|year_of_birth": "age|year_of_birth",
             "hours_usual|minutes_usual": "hours_usual|minutes_usual",

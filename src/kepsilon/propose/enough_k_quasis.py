@@ -13,7 +13,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from kepsilon.propose.hierarchies import public_step
-from kepsilon.propose.rules import Proposal, epsilon_quasi, has_many_numbers
+from kepsilon.propose.proposal import Proposal, epsilon_quasi
+from kepsilon.propose.quasi_rules import has_many_numbers
 from kepsilon.propose.toml_text import comment, toml_string
 
 TYPICAL_K = 10
@@ -82,7 +83,8 @@ def _otherwise(proposal: Proposal) -> Proposal:
         )
         return epsilon_quasi(proposal.column, reason)
     return replace(
-        proposal, left_out_because="As one more k-quasi it would make all of them coarser, so it is not published for now."
+        proposal,
+        left_out_because="As one more k-quasi it would make all of them coarser, so it is not published for now.",
     )
 
 

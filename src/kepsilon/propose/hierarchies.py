@@ -73,7 +73,8 @@ def public_step(column: ColumnProfile, hierarchy: Hierarchy | None) -> float | N
     if not isinstance(widths, list):
         return None
     spacing = bulk_range(column) / max(1, column.n_distinct - 1)
-    return nice(max(2 * spacing, widths[0]))
+    step = nice(max(2 * spacing, widths[0]))
+    return step if step < LARGEST else nice(widths[0])
 
 
 def dates_hierarchy(column: ColumnProfile) -> Hierarchy:

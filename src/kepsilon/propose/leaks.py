@@ -13,7 +13,7 @@ from kepsilon.evaluate.kept_columns.look import look_at_kept_columns
 from kepsilon.evaluate.kept_columns.wording import what_it_tells
 from kepsilon.evaluate.linking.attackers import names_in_words
 from kepsilon.policy.names import shown_name
-from kepsilon.propose.rules import Proposal
+from kepsilon.propose.proposal import Proposal
 from kepsilon.table.arrays import IntArray
 from kepsilon.table.whole_records import RecordsInClasses, WholeColumn
 

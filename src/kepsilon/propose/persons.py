@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from kepsilon.propose.rules import Proposal
+from kepsilon.propose.proposal import Proposal
 from kepsilon.propose.toml_text import comment, toml_string
 
 EPSILON_PER = """\

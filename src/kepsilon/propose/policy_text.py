@@ -12,7 +12,8 @@ from kepsilon.propose.enough_k_quasis import enough_k_quasis
 from kepsilon.propose.hierarchies import SHARED_BY_MANY, public_step
 from kepsilon.propose.leaks import with_leaks
 from kepsilon.propose.persons import lines_about_persons
-from kepsilon.propose.rules import Proposal, propose_role
+from kepsilon.propose.proposal import Proposal
+from kepsilon.propose.rules import propose_role
 from kepsilon.propose.toml_text import WIDTH, comment, toml_key, toml_string, toml_value
 
 HEADER = """\

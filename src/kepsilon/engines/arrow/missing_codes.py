@@ -11,7 +11,9 @@ LARGE = tuple(float(digit * n) for n in (2, 3, 4, 5, 6) for digit in ("7", "8", 
 """77, 88, 99, 777, … 999999: codes where all other numbers are smaller by far."""
 SMALL = (7.0, 8.0, 9.0)
 """Codes of questions with up to five answers, where 9 is among them."""
-NEGATIVE = tuple(-float(digit * n) for n in (1, 2, 3, 4) for digit in ("1", "6", "7", "8", "9") if digit != "1" or n == 1)
+NEGATIVE = tuple(
+    -float(digit * n) for n in (1, 2, 3, 4) for digit in ("1", "6", "7", "8", "9") if digit != "1" or n == 1
+)
 """−1, −6, … −9999: codes where no other number is negative."""
 LEAST_RECORDS = 5
 """A code is held by at least so many records, and by one in a thousand; a single number far from others is an outlier."""
@@ -41,7 +43,9 @@ def _stand_apart(found: FloatArray, others: FloatArray, codes: tuple[float, ...]
         return False
     if codes == SMALL:
         answers = np.sort(others)
-        follow_each_other = answers[0] in (0, 1) and len(answers) <= MOST_ANSWERS and bool(np.all(np.diff(answers) == 1))
+        follow_each_other = (
+            answers[0] in (0, 1) and len(answers) <= MOST_ANSWERS and bool(np.all(np.diff(answers) == 1))
+        )
         return follow_each_other and 9 in found and bool(found.min() - others.max() > 1)
     upper = np.sort(others)[(len(others) - 1) // 2 :]
     return bool(found.min() - others.max() >= max(FAR * np.diff(upper).max(initial=1.0), 2.0))
