@@ -8,7 +8,6 @@ from pathlib import Path
 
 import click
 
-import kepsilon
 from kepsilon.cli.colours import coloured
 from kepsilon.cli.progress import progress as progress  # noqa: PLC0414 (others import it from here)
 from kepsilon.cli.wrapping import note as note  # noqa: PLC0414 (others import it from here)
@@ -90,8 +89,3 @@ def show_paths(files: Iterable[tuple[str, Path, str]]) -> None:
             click.echo(f"{line}{GAP}{words}".rstrip())
         else:
             click.echo(f"{line}\n{' ' * indent}{words}")
-
-
-def estimate(share: kepsilon.Estimate) -> str:
-    """A share in per cent, with one standard error where it is simulated."""
-    return percent(share.total) + (f" ±{100 * share.standard_error:.2f}" if share.variance else "")
