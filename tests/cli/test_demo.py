@@ -129,7 +129,7 @@ def test_the_attacker_of_the_demo_links_as_many_as_predicted(told):
     shown, folder, _ = told
     after = re.search(r"The same attacker now finds (\S+) % of", " ".join(shown.split()))
     record = json.loads((folder / "release.csv.curator.json").read_text(encoding="utf-8"))
-    expected = 100 * record["attackers"][1]["predicted"]
+    expected = 100 * record["attackers"][1]["expected"]
     assert abs(float(after[1]) - expected) < 0.5
 
 
