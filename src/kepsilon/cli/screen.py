@@ -80,7 +80,7 @@ def show_table(names: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
             ends = ends[:1] if not below else [line[last]]
             click.echo(coloured(GAP.join([*fields, *ends]).rstrip(), bold=True))
             continue
-        click.echo(GAP.join([*(coloured(own) for own in fields), coloured(ends[0])]).rstrip())
+        click.echo(GAP.join([*(coloured(own) for own in fields), *(coloured(own) for own in ends[:1] if own)]))
         for more in ends[1:]:
             click.echo(more)
 
