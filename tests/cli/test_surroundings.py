@@ -26,6 +26,14 @@ def case(case):
     return case
 
 
+@pytest.fixture
+def case(case):
+    """The made-up people with an ε that leaves their height useful: commands that run by themselves refuse it otherwise."""
+    policy = case / "policy.toml"
+    policy.write_text(policy.read_text(encoding="utf-8").replace("epsilon = 2", "epsilon = 16"), encoding="utf-8")
+    return case
+
+
 def test_missing_file(case, kepsilon_command):
     """The most common mistake of all."""
     assert "no such file" in refused(case, kepsilon_command, source="nobody.csv")

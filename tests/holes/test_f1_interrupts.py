@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 import kepsilon as ke
-from material.usefulness import accept_in_file
+from material.people import OF_USE_OR_NOT
 
 AIMED = """
 import os, signal, sys
@@ -69,6 +69,13 @@ for line in sys.stdin:  # a fork for each signal
 """
 
 
+@pytest.fixture
+def case(case):
+    """Releases are made by programs of their own."""
+    (case / "policy.toml").write_text(OF_USE_OR_NOT, encoding="utf-8")
+    return case
+
+
 class Aimed:
     """Runs `kepsilon anonymise` and sends it signals right before or after one of its calls that touch files."""
 
@@ -99,13 +106,6 @@ class Aimed:
         self._process.stdin.close()
         self._process.wait()
         self._process.stdout.close()
-
-
-@pytest.fixture
-def case(case):
-    """The policy accepts what is useless: these tests run kepsilon in processes of their own."""
-    accept_in_file(case / "policy.toml")
-    return case
 
 
 @pytest.fixture
