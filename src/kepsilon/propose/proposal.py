@@ -48,6 +48,9 @@ class Proposal:
     left_out_because: str = ""
     """Why the column is not published; its section is then a comment. Empty where it is published, or is an identifier."""
 
+    follows_from: str = ""
+    """The column that says the same, if that is why this one is left out."""
+
     @property
     def is_left_out(self) -> bool:
         return bool(self.left_out_because)
