@@ -42,7 +42,8 @@ if TYPE_CHECKING:
     from kepsilon.policy.policy import Policy, json_schema
     from kepsilon.policy.rewriting import check_new_policy, policy_difference, write_new_policy, write_policy
     from kepsilon.predict.prediction import Prediction
-    from kepsilon.propose.policy_text import propose_policy
+    from kepsilon.propose.policy_text import propose, propose_policy
+    from kepsilon.propose.proposed_policy import ProposedColumn, ProposedPolicy
     from kepsilon.publish.earlier_draws import earlier_draw
     from kepsilon.publish.from_release import manifest
     from kepsilon.publish.inputs import Input, inputs_of, refuse_input
@@ -98,6 +99,9 @@ _HOMES = {
     "made_up_patients": "kepsilon.sources.demo",
     "manifest": "kepsilon.publish.from_release",
     "offending_values": "kepsilon.pipeline.check",
+    "ProposedColumn": "kepsilon.propose.proposed_policy",
+    "ProposedPolicy": "kepsilon.propose.proposed_policy",
+    "propose": "kepsilon.propose.policy_text",
     "propose_policy": "kepsilon.propose.policy_text",
     "Reproduction": "kepsilon.reproduce.run",
     "reproduce_paper": "kepsilon.reproduce.run",
@@ -126,6 +130,8 @@ __all__ = [
     "PolicyError",
     "Prediction",
     "Problem",
+    "ProposedColumn",
+    "ProposedPolicy",
     "Record",
     "Release",
     "Reproduction",
@@ -148,6 +154,7 @@ __all__ = [
     "manifest",
     "offending_values",
     "policy_difference",
+    "propose",
     "propose_policy",
     "refuse_input",
     "reproduce_paper",

@@ -15,18 +15,18 @@ from kepsilon.evaluate.linking.attackers import names_in_words
 from kepsilon.policy.names import shown_name
 from kepsilon.propose.proposal import Proposal, epsilon_quasi, k_quasi
 from kepsilon.propose.quasi_rules import has_many_numbers
-from kepsilon.table.arrays import IntArray
+from kepsilon.table.arrays import BoolArray, FloatArray, IntArray
 from kepsilon.table.whole_records import RecordsInClasses, WholeColumn
 
 MOST_RECORDS = 20_000
 CLASS_SIZES = (20, 100)
-"""Records of made-up classes. There is no partition yet, so neighbours in the order of the k-quasis stand for one; in large
-classes a column shows that tells a little about many."""
+"""Fewest records of made-up classes. There is no partition yet, so records that are alike stand for one; in large classes a
+column shows that tells a little about many."""
 
 KEPT = ("sensitive", "insensitive")
 GIVES_AWAY = (
     "It gives people away: {what} (measured on {n:,} records). A release that keeps it as it is would be refused, unless it says "
-    'why it may be published: accept_leak = "reason". The role below hides it.'
+    'why it may be published: accept_leak = "reason". Suggested instead: role = "{role}".'
 )
 NOTED = "Note: {what} (measured on {n:,} records)."
 
@@ -71,7 +71,7 @@ def with_leaks(proposals: Sequence[Proposal], columns: Mapping[str, WholeColumn]
         if name not in told or not own.is_kept:
             changed.append(own)
         elif name in alarms:
-            changed.append(_hidden(own, GIVES_AWAY.format(what=told[name], n=len(rows)), is_noisy=bool(numeric)))
+            changed.append(_hidden(own, told[name], n=len(rows), is_noisy=bool(numeric)))
         else:
             changed.append(replace(own, notes=(*own.notes, NOTED.format(what=told[name], n=len(rows)))))
     return changed
@@ -86,12 +86,12 @@ def _to_leave_out(found: KeptColumns) -> set[str]:
     return alarms & {own.column for own in found.columns if own.verdict == "alarm"}
 
 
-def _hidden(proposal: Proposal, why: str, *, is_noisy: bool) -> Proposal:
+def _hidden(proposal: Proposal, what: str, *, n: int, is_noisy: bool) -> Proposal:
     """A column that gives people away: left out, with the role that would hide it."""
     column = proposal.column
     hides = epsilon_quasi if is_noisy and has_many_numbers(column) else k_quasi
     suggested = hides(column, proposal.reason)
-    return replace(suggested, left_out_because=why)
+    return replace(suggested, left_out_because=GIVES_AWAY.format(what=what, n=n, role=suggested.role), gives_away=True)
 
 
 def _of(columns: Mapping[str, WholeColumn], names: Sequence[str]) -> dict[str, WholeColumn]:
@@ -99,9 +99,33 @@ def _of(columns: Mapping[str, WholeColumn], names: Sequence[str]) -> dict[str, W
 
 
 def _made_up_classes(k_quasis: Mapping[str, WholeColumn], n_records: int, *, size: int) -> IntArray:
-    """Classes of records that are neighbours when sorted by their k-quasis, those with few values first."""
-    ordered = sorted(k_quasis.values(), key=lambda own: own.n_distinct, reverse=True)
-    order = np.lexsort([own.codes for own in ordered]) if ordered else np.arange(n_records)
-    class_ids: IntArray = np.empty(n_records, dtype=np.int64)
-    class_ids[order] = np.minimum(np.arange(n_records) // size, max(0, n_records // size - 1))
+    """Classes of at least `size` records that are alike: all records, cut in two again and again between values of a k-quasi.
+
+    The k-quasi of the widest part is cut first, as near to the middle as its values allow.
+    """
+    places = [own.codes / max(1, own.n_distinct - 1) for own in k_quasis.values()]
+    class_ids: IntArray = np.zeros(n_records, dtype=np.int64)
+    waiting, n_classes = [np.arange(n_records)], 0
+    while waiting:
+        records = waiting.pop()
+        own = [place[records] for place in places]
+        cuts = (_cut(own[i], size) for i in np.argsort([-np.ptp(place) for place in own], kind="stable"))
+        below = next((cut for cut in cuts if cut is not None), None)
+        if below is None:
+            class_ids[records] = n_classes
+            n_classes += 1
+        else:
+            waiting += [records[below], records[~below]]
     return class_ids
+
+
+def _cut(places: FloatArray, size: int) -> BoolArray | None:
+    """Which records lie below the middle, at least `size` on both sides; None where no cut leaves so many."""
+    values, counts = np.unique(places, return_counts=True)
+    n_below = np.cumsum(counts)[:-1]
+    allowed = np.flatnonzero((n_below >= size) & (len(places) - n_below >= size))
+    if not len(allowed):
+        return None
+    nearest = allowed[np.argmin(np.abs(n_below[allowed] - len(places) / 2))]
+    below: BoolArray = places <= values[nearest]
+    return below

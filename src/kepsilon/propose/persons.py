@@ -32,7 +32,7 @@ def lines_about_persons(proposals: Sequence[Proposal]) -> Iterator[str]:
     """
     person = person_of(proposals)
     identifiers = [own for own in proposals if own.role == "identifier"]
-    repeating = [own for own in identifiers if own.column.repetition.repeats]
+    repeating = [own for own in identifiers if own.column.repetition.repeats and not own.is_text]
     codes = [own for own in repeating if own.column.repetition.is_of_codes]
     apart = next((own for own in identifiers if _tells_apart(own)), None)
     if person is not None:

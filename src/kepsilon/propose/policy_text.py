@@ -13,6 +13,7 @@ from kepsilon.propose.hierarchies import SHARED_BY_MANY, public_step
 from kepsilon.propose.leaks import MOST_RECORDS, with_leaks
 from kepsilon.propose.persons import lines_about_persons
 from kepsilon.propose.proposal import Proposal
+from kepsilon.propose.proposed_policy import ProposedPolicy, missing_codes, proposed_column, table_warnings
 from kepsilon.propose.rules import propose_role
 from kepsilon.propose.same_twice import without_twins
 from kepsilon.propose.toml_text import WIDTH, comment, toml_key, toml_string, toml_value
@@ -97,6 +98,15 @@ def propose_policy(source: object) -> str:
 
     It is no valid policy until k is set, and epsilon or averages where there is an ε-quasi.
     """
+    return propose(source).text
+
+
+@guarded
+def propose(source: object) -> ProposedPolicy:
+    """A policy for a path or a frame, with the role of each column, the reason, and what to look at first.
+
+    Its text is no valid policy until k is set, and epsilon or averages where there is an ε-quasi.
+    """
     name, notes, columns = profile_columns(source)
     sample = sampled_columns(source, most=MOST_RECORDS)
     enough = enough_k_quasis(without_twins([propose_role(column) for column in columns], sample[0]))
@@ -121,7 +131,12 @@ def propose_policy(source: object) -> str:
         parts.append(RANGES + (TOGETHER.format(n=n_noisy) if n_noisy > 1 else ""))
     if any(proposal.groups for proposal in proposals if not proposal.is_left_out):
         parts.append(LISTS.format(shared_by_many=SHARED_BY_MANY))
-    return "\n".join([*parts, *(_section(proposal) for proposal in proposals)])
+    return ProposedPolicy(
+        text="\n".join([*parts, *(_section(proposal) for proposal in proposals)]),
+        n_records=columns[0].n_records,
+        columns=tuple(map(proposed_column, proposals)),
+        warnings=(*table_warnings(parts), *missing_codes(proposals)),
+    )
 
 
 def _section(proposal: Proposal) -> str:

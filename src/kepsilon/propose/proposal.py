@@ -33,6 +33,8 @@ class Proposal:
     reason: str
     notes: tuple[str, ...] = ()
     names_a_person: bool = False
+    is_text: bool = False
+    """Whether it is an identifier because it is text that is unique, or free; where such text repeats it says nothing."""
     may_number_records: bool = False
     """Whether its name leaves open if it numbers persons, records or something else."""
     hierarchy: Hierarchy | None = None
@@ -50,6 +52,9 @@ class Proposal:
 
     follows_from: str = ""
     """The column that says the same, if that is why this one is left out."""
+
+    gives_away: bool = False
+    """Whether it is left out because it would give people away if it were kept as it is."""
 
     @property
     def is_left_out(self) -> bool:
