@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from kepsilon.policy.policy import Policy, json_schema
     from kepsilon.policy.rewriting import check_new_policy, policy_difference, write_new_policy, write_policy
     from kepsilon.predict.prediction import Prediction
-    from kepsilon.propose.policy_text import propose, propose_policy
+    from kepsilon.propose.policy_text import propose_policy, propose_with_reasons
     from kepsilon.propose.proposed_policy import ProposedColumn, ProposedPolicy
     from kepsilon.publish.earlier_draws import earlier_draw
     from kepsilon.publish.from_release import manifest
@@ -101,8 +101,8 @@ _HOMES = {
     "offending_values": "kepsilon.pipeline.check",
     "ProposedColumn": "kepsilon.propose.proposed_policy",
     "ProposedPolicy": "kepsilon.propose.proposed_policy",
-    "propose": "kepsilon.propose.policy_text",
     "propose_policy": "kepsilon.propose.policy_text",
+    "propose_with_reasons": "kepsilon.propose.policy_text",
     "Reproduction": "kepsilon.reproduce.run",
     "reproduce_paper": "kepsilon.reproduce.run",
     "spark_engine": "kepsilon.engines.choose",
@@ -154,8 +154,8 @@ __all__ = [
     "manifest",
     "offending_values",
     "policy_difference",
-    "propose",
     "propose_policy",
+    "propose_with_reasons",
     "refuse_input",
     "reproduce_paper",
     "spark_engine",

@@ -34,7 +34,7 @@ def init(input_path: Path, output: Path | None) -> None:
         kepsilon.check_new_policy(output)
     with progress() as on_step:
         on_step("look at the data")
-        proposed = kepsilon.propose(input_path)
+        proposed = kepsilon.propose_with_reasons(input_path)
     if output is None:
         with showing("the policy"):
             click.echo(proposed.text, nl=False)

@@ -40,9 +40,9 @@ def sampling_weight(column: ColumnProfile, meanings: frozenset[Meaning]) -> Prop
         role="sensitive",
         reason="It says how many people of the population a record stands for.",
         left_out_because=(
-            "Sampling weights have no role yet, so they are dropped: many are nearly their record's own, and they follow from age, sex "
-            "and region by a formula that others know. Without them the release describes the sample, not the population; "
-            "weighted figures can be worked out by you and published beside it."
+            "Sampling weights have no role yet, so they are dropped: many are nearly their record's own, and they follow from "
+            "age, sex and region by a formula that others know. Without them the release describes the sample, not the "
+            "population; weighted figures can be worked out by you and published beside it."
         ),
     )
 

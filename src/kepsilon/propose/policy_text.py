@@ -98,11 +98,11 @@ def propose_policy(source: object) -> str:
 
     It is no valid policy until k is set, and epsilon or averages where there is an ε-quasi.
     """
-    return propose(source).text
+    return propose_with_reasons(source).text
 
 
 @guarded
-def propose(source: object) -> ProposedPolicy:
+def propose_with_reasons(source: object) -> ProposedPolicy:
     """A policy for a path or a frame, with the role of each column, the reason, and what to look at first.
 
     Its text is no valid policy until k is set, and epsilon or averages where there is an ε-quasi.
