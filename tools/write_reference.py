@@ -9,12 +9,11 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
-import write_api
-from reference import commands, errors, guarantee, json_keys, policy_keys
+from reference import api, commands, errors, guarantee, json_keys, policy_keys
 
 FOLDER = Path(__file__).resolve().parent.parent / "docs" / "reference"
 PAGES: dict[str, Callable[[], str]] = {
-    "api.md": write_api.page,
+    "api.md": api.page,
     "commands.md": commands.page,
     "policy-keys.md": policy_keys.page,
     "record-keys.md": json_keys.record_page,

