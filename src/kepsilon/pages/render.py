@@ -119,6 +119,7 @@ def _of_splits(explored: Explored) -> dict[str, object]:
     """What the page shows of cells that differ in the roles of numeric quasis."""
     return {
         "choices": SPLIT_CHOICES,
+        "front": None,
         "headline": split_headline(explored),
         "lead": split_lead(explored),
         "notes": split_notes(explored),

@@ -64,11 +64,11 @@ def names_beside(marks: Sequence[Mark], *, left: float, top: float, right: float
 
 
 def _places(mark: Mark, width: float, *, left: float, right: float) -> Iterator[_Box]:
-    """Where a name may stand: beside its mark, above or below it, and farther off; always between left and right."""
+    """Where a name may stand: beside its mark, above or below it, and farther off an important one; always between left and right."""
     middle = min(max(mark.x - width / 2, left), right - width)
     after, before = mark.x + _AWAY, mark.x - _AWAY - width
     beside = [(own, mark.y + 4) for own in (after, before) if left <= own <= right - width]
-    for n in range(1, 5):
+    for n in range(1, 5 if mark.important else 2):
         away = n * 18.0
         beside += [(own, mark.y + 4 + up) for up in (-away, away) for own in (middle, after, before)]
     for at, line in beside:
