@@ -64,7 +64,7 @@ def names_beside(marks: Sequence[Mark], *, left: float, top: float, right: float
 
 
 def _places(mark: Mark, width: float, *, left: float, right: float) -> Iterator[_Box]:
-    """Where a name may stand: beside its mark, above or below it, and farther off an important one; always between left and right."""
+    """Where a name may stand: beside its mark, above or below it, farther off an important one; within the frame."""
     middle = min(max(mark.x - width / 2, left), right - width)
     after, before = mark.x + _AWAY, mark.x - _AWAY - width
     beside = [(own, mark.y + 4) for own in (after, before) if left <= own <= right - width]
