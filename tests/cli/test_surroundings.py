@@ -16,14 +16,6 @@ import pytest
 
 from material.people import people, write_csv
 from material.refusals import change_policy, refused
-from material.usefulness import accept_in_file
-
-
-@pytest.fixture
-def case(case):
-    """The policy accepts what is useless: these tests run kepsilon in processes of their own."""
-    accept_in_file(case / "policy.toml")
-    return case
 
 
 @pytest.fixture
