@@ -18,7 +18,7 @@ import kepsilon
 from material.machine import ROOT
 from material.markdown import examples_of
 
-PAGES = sorted(own for folder in ("tutorial", "how-to", "explanation") for own in (ROOT / "docs" / folder).glob("*.md"))
+PAGES = sorted(own for folder in ("how-to", "explanation") for own in (ROOT / "docs" / folder).glob("*.md"))
 HEAD = 'k = 10\nalgorithm = "ola"\nmax_suppression = 0.05\nepsilon = 2\n'
 
 
