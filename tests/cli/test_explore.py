@@ -16,17 +16,28 @@ def explore(kepsilon_command, case, *arguments):
     return kepsilon_command("explore", case / "people.csv", "-p", case / "policy.toml", *LISTS, *arguments)
 
 
-def test_a_table_and_a_choice_are_shown(kepsilon_command, case):
-    """One line a cell, the chosen one marked, and what stands in the way of a better one."""
-    outcome = explore(kepsilon_command, case, "--max-risk", "0.4")
-    assert outcome.code == 0, outcome.err
-    lines = outcome.out.splitlines()
-    algorithms = kepsilon.json_schema()["properties"]["algorithm"]["enum"]
-    rows = [line for line in lines if line.startswith("→") or line.split()[:1] in [[name] for name in algorithms]]
-    assert len(rows) == 6 * len(algorithms)
-    assert sum(line.startswith("→") for line in lines) == 1
-    assert "Least distorted within max_risk = 0.4" in outcome.out
-    assert "CANARY" not in outcome.out + outcome.err
+def rows_of(out):
+    """The lines of the table: those under its head, up to the next empty line."""
+    lines = out.splitlines()
+    start = next(i for i, line in enumerate(lines) if line.split()[:2] == ["algorithm", "k"])
+    return lines[start + 1 : lines.index("", start)]
+
+
+def test_the_front_is_shown_and_all_cells_on_request(kepsilon_command, case):
+    """One line a cell, the chosen one and the policy's own marked once each, and no record in it."""
+    n_cells = 6 * len(kepsilon.json_schema()["properties"]["algorithm"]["enum"])
+    grid = json.loads(explore(kepsilon_command, case, "--max-risk", "0.4", "--json").out)
+    shown = [cell for i, cell in enumerate(grid["cells"]) if cell["pareto"] or i in (grid["chosen"], grid["current"])]
+    for arguments, n in (((), len(shown)), (("--all",), n_cells)):
+        outcome = explore(kepsilon_command, case, "--max-risk", "0.4", *arguments)
+        assert outcome.code == 0, outcome.err
+        rows = rows_of(outcome.out)
+        assert len(rows) == n
+        assert sum("→" in row for row in rows) == 1
+        assert ("was not among the settings" in outcome.out) is (grid["current"] is None)
+        assert sum("•" in row for row in rows) == (grid["current"] is not None)
+        assert ("--all shows" in outcome.out) is not bool(arguments)
+        assert "CANARY" not in outcome.out + outcome.err
 
 
 def test_a_limit_on_one_record_chooses_and_its_attacker_is_named(kepsilon_command, case):
@@ -35,9 +46,10 @@ def test_a_limit_on_one_record_chooses_and_its_attacker_is_named(kepsilon_comman
     outcome = explore(kepsilon_command, case, "--max-individual-risk", "0.6", "--write-policy", target)
     assert outcome.code == 0, outcome.err
     words = " ".join(outcome.out.split())
-    assert "largest single risk" in outcome.out.splitlines()[0]
+    assert "; whoever matches whole classes one to one is at most " in words.partition(".")[0] + words[:400]
+    assert "(limit 60 %)" in words
+    assert any("single" in line.split() for line in outcome.out.splitlines())
     assert "The largest single risk is how sure whoever knows zip, year, sex, height of everybody and matches" in words
-    assert "Least distorted within max_individual_risk = 0.6" in words
     target.write_text("max_individual_risk = 0.6\n" + target.read_text(encoding="utf-8"), encoding="utf-8")
     checked = kepsilon_command("check", case / "people.csv", "-p", target)
     assert checked.code == 0, checked.err

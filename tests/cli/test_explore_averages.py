@@ -47,7 +47,7 @@ def explore(command, folder, *arguments):
 
 
 def test_averages_stand_beside_noise_in_one_table(kepsilon_command, table, monkeypatch):
-    """With columns of their own, the chosen cell in words, and nothing of the other kind in a row."""
+    """Every row says which of the two it is, and the first sentence which is chosen."""
     monkeypatch.setenv("COLUMNS", "400")
     write(table, POLICY)
     outcome = explore(
@@ -63,15 +63,21 @@ def test_averages_stand_beside_noise_in_one_table(kepsilon_command, table, monke
         "ola",
         "--max-risk",
         "0.3",
+        "--all",
     )
     assert outcome.code == 0, outcome.err
-    head, *rows = outcome.out.split("\n\n")[0].splitlines()
-    assert "ε" in head.split()
-    assert "averages of" in head
-    at = head.index("averages of")
-    groups = [row[at : at + len("averages of")].strip() for row in rows]
-    assert groups == ["", "", "4", "8", "", "", "8"], "a group of 4 does not go with k = 5"
-    assert re.search(r"Least distorted within max_risk = 0.3: ola, k = \d, averages of \d", outcome.out)
+    found = re.findall(r"ola +(\d) +(ε \d|mean \d)", outcome.out)
+    expected = [
+        ("3", "ε 1"),
+        ("3", "ε 2"),
+        ("3", "mean 4"),
+        ("3", "mean 8"),
+        ("5", "ε 1"),
+        ("5", "ε 2"),
+        ("5", "mean 8"),
+    ]
+    assert found == expected, "a group of 4 does not go with k = 5"
+    assert re.match(r"Take ola, k = \d, averages of \d: ", outcome.out)
     assert "None" not in outcome.out
 
 

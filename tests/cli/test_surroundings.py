@@ -12,8 +12,18 @@ import sys
 import tempfile
 from pathlib import Path
 
+import pytest
+
 from material.people import people, write_csv
 from material.refusals import change_policy, refused
+
+
+@pytest.fixture
+def case(case):
+    """The made-up people with an ε that leaves their height useful: commands that run by themselves refuse it otherwise."""
+    policy = case / "policy.toml"
+    policy.write_text(policy.read_text(encoding="utf-8").replace("epsilon = 2", "epsilon = 16"), encoding="utf-8")
+    return case
 
 
 def test_missing_file(case, kepsilon_command):

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 import kepsilon as ke
+from material.people import OF_USE_OR_NOT
 
 AIMED = """
 import os, signal, sys
@@ -66,6 +67,13 @@ for line in sys.stdin:  # a fork for each signal
             os._exit(77)
     print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)
 """
+
+
+@pytest.fixture
+def case(case):
+    """Releases are made by programs of their own."""
+    (case / "policy.toml").write_text(OF_USE_OR_NOT, encoding="utf-8")
+    return case
 
 
 class Aimed:

@@ -20,7 +20,7 @@ from pyarrow import parquet
 
 import kepsilon as ke
 from kepsilon.cli.main import commands
-from material.people import WITHOUT_NOTES, people
+from material.people import OF_USE_OR_NOT, WITHOUT_NOTES, people
 from material.refusals import change_policy, refused
 
 
@@ -207,6 +207,7 @@ def test_f5_streams_that_are_closed_or_full(case, command, code, said):
 @pytest.mark.parametrize("command", ["KE --help", "KE schema", "KE check people.csv -p policy.toml --json"])
 def test_f5_results_that_cannot_be_shown(case, command):
     """A full disk behind stdout is trouble of the surroundings for every command."""
+    (case / "policy.toml").write_text(OF_USE_OR_NOT, encoding="utf-8")
     outcome = in_shell(case, f"{command} >/dev/full")
     assert outcome.returncode == 2
     assert outcome.stderr.count("\n") == 1
@@ -226,7 +227,7 @@ def test_f5_a_broken_promise_is_one_also_if_nobody_reads_it(case, kepsilon_comma
 def test_f5_a_policy_is_written_also_if_nobody_reads_the_grid(case):
     """`explore --write-policy … | head` has to do what was asked for."""
     (case / "policy.toml").write_text(WITHOUT_NOTES, encoding="utf-8")
-    words = "--k 3 --epsilon 1 --algorithm ola --max-risk 1 --write-policy new.toml"
+    words = "--k 3 --epsilon 16 --algorithm ola --max-risk 1 --write-policy new.toml"
     outcome = in_shell(case, f"KE explore people.csv -p policy.toml {words} | head -c 0")
     assert (outcome.returncode, outcome.stderr) == (0, "")
     assert (case / "new.toml").exists()
@@ -329,6 +330,7 @@ def test_f5_damaged_files_of_every_kind(case):
 
     Two hundred files here; KEPSILON_DAMAGE=1000 makes it ten thousand.
     """
+    (case / "policy.toml").write_text(OF_USE_OR_NOT, encoding="utf-8")
     turns = os.environ.get("KEPSILON_DAMAGE", "20")
     found_here = os.pathsep.join([str(Path(__file__).parents[1]), *filter(None, [os.environ.get("PYTHONPATH")])])
     outcome = subprocess.run(
@@ -343,6 +345,7 @@ def test_f5_damaged_files_of_every_kind(case):
 
 def test_f5_what_may_not_be_read_or_written(case, tmp_path_factory):
     """As a plain user, for root may do anything: each file that is read and each place that is written to."""
+    (case / "policy.toml").write_text(OF_USE_OR_NOT, encoding="utf-8")
     folder = tmp_path_factory.mktemp("open")
     for parent in (folder, *list(folder.parents)[:2]):
         parent.chmod(0o755)

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import re
 import tomllib
 
 import numpy as np
@@ -89,7 +90,7 @@ def test_h6_words_name_the_attacker_and_the_figures(tmp_path, kepsilon_command):
     words = " ".join(told.out.split())
     assert "in 1 of 12 classes one record's income stands out and can be worked out within 25%" in words
     assert "by an attacker who knows all other records of the class and which published values are theirs" in words
-    assert "the likeliest: 99%" in words or "the likeliest: 98%" in words
+    assert re.search(r"the likeliest: 9[89]\.?\d* %", words)
     assert "whatever epsilon is" in words
     output, report = tmp_path / "out.csv", tmp_path / "report.html"
     assert kepsilon_command("anonymise", data, "-p", policy, "-o", output, "--report", report).code == 0

@@ -45,7 +45,14 @@ from kepsilon.predict.prediction import (
     Prediction,
     SmallNoise,
 )
-from kepsilon.predict.verdicts import usefulness_of, verdict_on_labels, verdict_on_values
+from kepsilon.predict.verdicts import (
+    Mark,
+    ReleaseVerdict,
+    seeded_promise,
+    usefulness_of,
+    verdict_on_labels,
+    verdict_on_values,
+)
 from kepsilon.publish.policy_document import PolicyDocument
 from kepsilon.publish.record import (
     ConfidentSuppression,
@@ -171,7 +178,7 @@ def made_up_record(*, names=("height",), k_quasis=("place 0", "place 1"), k=K, *
     attackers = made_up_attackers(quasis=(*k_quasis, *names), risk=risk, realised=0.023)
     verdicts = made_up_verdicts(k_quasis=k_quasis, names=names)
     record = Record(
-        verdict=replace(NO_VERDICT, usefulness=usefulness_of(verdicts)),
+        verdict=made_up_verdict(verdicts, quasis=(*k_quasis, *names), seeded=changes.get("seeded", False)),
         verdicts=verdicts,
         kepsilon_version="0.1.0",
         created="2026-01-01T00:00:00+00:00",
@@ -229,6 +236,19 @@ def made_up_record(*, names=("height",), k_quasis=("place 0", "place 1"), k=K, *
         seconds={"read": 0.1, "perturb": 0.2},
     )
     return replace(record, **changes)
+
+
+def made_up_verdict(verdicts, *, quasis, seeded=False):
+    """The verdict on the made-up release."""
+    promise = Mark(
+        state="kept",
+        sentence=f"Whoever knows {' and '.join(quasis[:2])} of a person finds at least 10 records that fit (k = 10).",
+    )
+    return ReleaseVerdict(
+        promise=seeded_promise(promise) if seeded else promise,
+        risk=Mark(state="no limit", sentence="No limit is stated."),
+        usefulness=usefulness_of(verdicts),
+    )
 
 
 def made_up_verdicts(*, k_quasis, names):

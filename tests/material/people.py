@@ -45,6 +45,10 @@ WITHOUT_NOTES = POLICY.replace('role = "sensitive"\naccept_leak = "made-up recor
 """The policy with nothing that a screen would have to note something about: no kept column, and noise worth having."""
 
 
+OF_USE_OR_NOT = POLICY.replace('range = "class"\n', 'range = "class"\naccept_useless = "made-up records"\n')
+"""The policy as programs of their own need it, in which useless attributes are refused: noise drowns so few records."""
+
+
 def people(n: int = 120) -> list[dict[str, str]]:
     """Made-up records; every name is a canary that must never be seen again."""
     return [

@@ -17,7 +17,7 @@ from pathlib import Path
 
 import kepsilon
 from rigs.cases import Case
-from rigs.commands import TOO_LONG, HangsError, Outcome
+from rigs.commands import PATIENCE, TOO_LONG, HangsError, Outcome
 from rigs.faults import ANY, is_faulty
 
 SURROUNDED = 0.06
@@ -146,7 +146,7 @@ def run_surrounded(
             capture_output=True,
             check=False,
             env=environment,
-            timeout=TOO_LONG,
+            timeout=PATIENCE * TOO_LONG,
             stdin=subprocess.DEVNULL,
         )
     except subprocess.TimeoutExpired:

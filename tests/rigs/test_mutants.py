@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import os
 import tempfile
@@ -451,9 +452,19 @@ def test_a_release_that_is_denied_is_noticed():
 
 
 def test_a_command_that_hangs_is_noticed():
-    """Or the rig would wait with it."""
+    """Or the rig would wait with it; whether it works or waits, and although a public function hides what stopped it."""
     with pytest.raises(HangsError), limited_time(0.05):
         time.sleep(5)
+    with pytest.raises(HangsError), limited_time(0.05):
+        sum(0 for _ in iter(int, 1))  # endless work
+    with pytest.raises(HangsError), limited_time(0.05), contextlib.suppress(BaseException):
+        time.sleep(5)
+
+
+def test_a_command_that_a_busy_machine_slows_down_is_not_accused():
+    """It waits for longer than it may work."""
+    with limited_time(0.2):
+        time.sleep(0.5)
 
 
 def test_an_accusation_is_noticed(monkeypatch):

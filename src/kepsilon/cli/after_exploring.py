@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 
 import kepsilon
-from kepsilon.cli.next_command import free_name, show_next
+from kepsilon.cli.next_command import free_name, place_options, show_next
 from kepsilon.cli.wrapping import visible
 
 
@@ -69,11 +69,4 @@ class NextCommand:
         ]
 
     def _place(self) -> list[str]:
-        """Options that say where the work is done, other than the default ones."""
-        options = {
-            "--engine": None if self.engine == "local" else self.engine,
-            "--master": self.master,
-            "--memory": self.memory,
-            "--spill-folder": self.spill_folder,
-        }
-        return [word for name, own in options.items() if own is not None for word in (name, str(own))]
+        return place_options(self.engine, self.master, self.memory, self.spill_folder)

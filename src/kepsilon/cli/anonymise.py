@@ -19,6 +19,7 @@ from kepsilon.cli.progress import progress
 from kepsilon.cli.screen import show_heading, show_paths, show_wrapped
 from kepsilon.cli.summary import figures_of_record, show_attackers, show_figures, show_promise
 from kepsilon.cli.surroundings import RunState, say, showing
+from kepsilon.cli.verdict import show_verdict
 from kepsilon.cli.wrapping import note
 
 
@@ -119,8 +120,8 @@ def anonymise(
         # The release is out. If the message denied it, the curator would draw a second one of the same records.
         say(f"kepsilon: {state.released} was released before the interrupt.")
     if release.written is not None:
-        for warning in release.written.warnings:
-            say(f"{note(warning)}\n")
+        if release.written.warnings:
+            say("\n\n".join(note(warning) for warning in release.written.warnings))
         with showing("its summary"):
             if as_json:
                 click.echo(json.dumps(release.written.record.to_json(), indent=2, ensure_ascii=False))
@@ -131,16 +132,17 @@ def anonymise(
 
 
 def show_record(written: kepsilon.Written) -> None:
-    """Prints figures, attackers and the promise of a release, then its files, and last what may be done with it."""
+    """Prints figures, attackers, the promise and what analysts may use, then where the files are, and last the verdict."""
     record = written.record
     show_figures(figures_of_record(record))
     show_attackers(record.attackers)
     show_promise(record.guarantee.statement)
-    show_heading("Files")
-    show_paths(_files(written))
     if record.survival_in_words is not None:
         show_heading("What analysts may use")
         show_wrapped(record.survival_in_words)
+    show_heading("Files")
+    show_paths(_files(written))
+    show_verdict(record)
 
 
 def _files(written: kepsilon.Written) -> Iterator[tuple[str, Path, str]]:

@@ -10,11 +10,12 @@ import click
 
 import kepsilon
 from kepsilon.cli.engine_options import engine_arguments, engine_options, refuse_misfits
-from kepsilon.cli.next_command import free_name, show_next
+from kepsilon.cli.next_command import free_name, place_options, release_name, show_next
 from kepsilon.cli.paths import AnyPath
 from kepsilon.cli.progress import progress
 from kepsilon.cli.summary import figures_of_prediction, show_attackers, show_figures
 from kepsilon.cli.surroundings import showing
+from kepsilon.cli.verdict import show_verdict
 from kepsilon.cli.wrapping import note
 
 
@@ -58,16 +59,18 @@ def check(
         if as_json:
             click.echo(json.dumps(prediction.to_json(), indent=2, ensure_ascii=False))
         else:
-            _show(prediction, input_path, policy_path)
+            _show(prediction)
+            output = release_name(input_path)
+            report = free_name(output.with_suffix(".html"))
+            place = place_options(engine, master, memory, spill_folder)
+            show_next("anonymise", input_path, "-p", policy_path, *place, "-o", output, "--report", report)
 
 
-def _show(prediction: kepsilon.Prediction, input_path: Path, policy_path: Path) -> None:
-    """Prints warnings, figures and attackers, then the verdict and what to do next."""
-    for warning in prediction.warnings:
-        click.echo(f"{note(warning)}\n")
+def _show(prediction: kepsilon.Prediction) -> None:
+    """Prints warnings, figures and attackers, then the verdict."""
+    if prediction.warnings:
+        click.echo("\n\n".join(note(warning) for warning in prediction.warnings))
     show_figures(figures_of_prediction(prediction))
     show_attackers(prediction.attackers)
+    show_verdict(prediction)
     click.echo("\nThe policy can be met. Nothing was written.")
-    output = free_name(Path(f"release{input_path.suffix}"))
-    report = free_name(output.with_suffix(".html"))
-    show_next("anonymise", input_path, "-p", policy_path, "-o", output, "--report", report)

@@ -15,12 +15,17 @@ COLOURS = {
     "kept": "green",
     "coarser": "yellow",
     "useless": "red",
+    "within": "green",
+    "above": "red",
+    "no limit": "yellow",
+    "survives": "green",
+    "does not": "red",
     "broken": "red",
     "warning": "yellow",
     "note": "cyan",
     "passed": "green",
 }
-"""Roles, verdicts and findings of the audit; other words stay as they are."""
+"""Roles, verdicts, and findings of the audit and the demo; other words stay as they are."""
 
 
 def coloured(text: str, *, as_in: str | None = None, bold: bool = False) -> str:

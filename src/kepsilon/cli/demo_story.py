@@ -74,25 +74,27 @@ class Story:
 
 def show_story(story: Story, written: kepsilon.Written, grid: kepsilon.Grid, choice: kepsilon.Choice) -> None:
     """Prints the story in the order of what happened, where the files are, and what to do next."""
-    record, cell, folder = written.record, choice.required(), written.path.parent
+    record, folder = written.record, written.path.parent
     n_read, n_released = record.records.read, record.records.released
     show_wrapped(f"{n_read:,} patients, all of them made up. A hospital wants to give them to researchers.")
 
-    show_heading("1. Without names, and attacked")
+    show_heading("1. Attacked without names")
     show_wrapped(
-        f"Somebody has a register of the same people: their names with {', '.join((*LABELLED, *MEASURED))}. Whoever looks up "
-        f"each patient's nearest line there finds {percent(story.linked_before)} of the patients, with their diagnoses."
+        f"Names and numbers are taken out. But an attacker has a register of the same people: their names, with "
+        f"{', '.join((*LABELLED, *MEASURED))}. Whoever takes the nearest line of the register for each patient finds "
+        f"{percent(story.linked_before)} of them, and learns their diagnoses."
     )
     show_heading("2. A setting within limits")
-    allowed = [own for own in grid.cells if own.prediction is not None and choice.limits.allow(own)]
     show_wrapped(
-        f"At most {percent(LIMITS['max_risk'])} of the records linked, and {percent(LIMITS['max_suppression'])} left out. "
-        f"explore predicted {len(grid.cells)} settings; {len(allowed)} keep both limits, and of these the least distorted is "
-        f"{cell.name}."
+        f"The limits: even the strongest such attacker links at most {percent(LIMITS['max_risk'])} of the records, and at most "
+        f"{percent(LIMITS['max_suppression'])} are left out. explore predicts {len(grid.cells)} settings, and chooses the least "
+        "distorted one that keeps both and ruins no attribute."
     )
+    show_table(["", "setting", "linked", "left out", "useless"], list(_settings(grid, choice)))
     show_heading("3. Released")
     show_table(*_before_and_after(story))
     show_wrapped("These are not the same persons: the order of the records is shuffled.")
+    show_wrapped(record.verdict.usefulness.sentence)
 
     show_heading("4. Attacked again")
     show_wrapped(
@@ -102,17 +104,21 @@ def show_story(story: Story, written: kepsilon.Written, grid: kepsilon.Grid, cho
         f"({percent(1 - n_released / n_read)}) were left out."
     )
     show_heading("5. Analysed")
-    show_table(["", "figure of an analyst", "raw file", "release"], list(_figures(story.analyses)))
+    show_wrapped("What researchers work out from the raw file, and from the release:")
+    show_table(["", "figure", "raw file", "release"], list(_figures(story.analyses)))
 
     show_heading("Files")
     show_paths(
         [
-            ("data", folder / "patients.csv", "with policy.toml; chosen.toml has the setting of explore"),
-            ("release", written.path, "to give away, with its .manifest.json"),
+            ("data", folder / "patients.csv", "made up"),
+            ("policy", folder / "chosen.toml", "policy.toml with the chosen setting"),
+            ("release", written.path, "to give away"),
+            ("manifest", written.manifest_path, "give it away with the release"),
+            ("record", written.record_path, "for you only"),
             ("report", folder / "report.html", "for you only: open it in a browser"),
         ]
     )
-    click.echo(f"\nWith a table of your own: {pasted('init', 'YOUR.csv', '-o', 'policy.toml')}")
+    click.echo(f"\nWith a table of your own:\n  {pasted('init', 'YOUR.csv', '-o', 'policy.toml')}")
     show_next(
         "audit",
         folder / "patients.csv",
@@ -127,6 +133,21 @@ def _strongest(record: kepsilon.Record) -> kepsilon.Attacker:
     """The attacker of the headline: of those who need to know nothing but the quasis, the one expected to link most."""
     shares = {own: own.risk.total for own in record.attackers if own.needs_only_quasis and own.risk is not None}
     return max(shares, key=lambda own: shares[own])
+
+
+def _settings(grid: kepsilon.Grid, choice: kepsilon.Choice) -> Iterator[list[str]]:
+    """A line for each setting: whether it is the chosen one, and what is predicted of it."""
+    for cell in grid.cells:
+        if cell.prediction is not None:
+            found = cell.prediction
+            useless = [name for name, own in found.verdicts.items() if own.verdict == "useless"]
+            yield [
+                "chosen" if cell == choice.cell else "",
+                cell.name,
+                percent(found.linking_risk.headline.risk.total),
+                percent(found.suppression.total),
+                ", ".join(useless),
+            ]
 
 
 def _before_and_after(story: Story) -> tuple[list[str], list[list[str]]]:

@@ -16,7 +16,7 @@ from kepsilon.rounding import percent
 
 NAMES = ("", "algorithm", "k", "values", "linked", "single", "left out", "distortion", "attributes")
 """Columns of the table."""
-LEAST_NEEDED = ("attributes", "left out", "single")
+LEAST_NEEDED = ("single", "left out", "attributes")
 """Columns that a narrow screen goes without, the least needed first."""
 
 
@@ -37,10 +37,14 @@ def show_grid(
     cells += [own for own in (grid.current, choice.cell) if own is not None and own not in cells]
     if not show_all:
         cells.sort(key=_by_distortion)
-    click.echo(
-        "\nEvery cell:" if show_all else "\nThe front, which no other cell beats in distortion, linking and left out:"
-    )
-    show_fitted(NAMES, [_row(grid, choice, cell) for cell in cells], least_needed=LEAST_NEEDED)
+    if show_all:
+        click.echo("\nEvery cell:")
+    elif grid.pareto:
+        click.echo("\nThe front, which no other cell beats in distortion, linking and left out:")
+    else:
+        click.echo("\nNo cell can be released. Your policy as it is:" if cells else "\nNo cell can be released.")
+    if cells:
+        show_fitted(NAMES, [_row(grid, choice, cell) for cell in cells], least_needed=LEAST_NEEDED)
     click.echo()
     for line in _notes(grid, choice, cells, show_all=show_all):
         show_wrapped(line)
@@ -59,7 +63,7 @@ def _row(grid: kepsilon.Grid, choice: kepsilon.Choice, cell: kepsilon.Cell) -> l
     start = [cell.algorithm, str(cell.k), cell.short_setting]
     if found is None:
         return ["".join(marks), *start, "refused"]
-    if not choice.limits.allow(cell):
+    if found.refused_useless or not choice.limits.allow(cell):
         marks.append("×")
     left_out = found.suppression.total
     return [
@@ -69,8 +73,15 @@ def _row(grid: kepsilon.Grid, choice: kepsilon.Choice, cell: kepsilon.Cell) -> l
         percent(found.linking_risk.largest_possible_by_matching),
         percent(left_out) if left_out else "",
         "undefined" if found.distortion is None else f"{found.distortion:.3f}",
-        "",
+        _worst(found),
     ]
+
+
+def _worst(found: kepsilon.Prediction) -> str:
+    """How many attributes have the worst verdict of all, such as "1 useless"; empty where every attribute is kept."""
+    verdicts = [own.verdict for own in found.verdicts.values()]
+    worst = found.verdict.usefulness.state
+    return "" if worst == "kept" else f"{verdicts.count(worst)} {worst}"
 
 
 def _notes(
@@ -80,8 +91,8 @@ def _notes(
     marks = ["→ is chosen"] * (choice.cell is not None)
     if grid.current is not None:
         marks.append("• is your policy as it is")
-    if any(cell.prediction is not None and not choice.limits.allow(cell) for cell in cells):
-        marks.append("× is outside the limits")
+    if any(cell.prediction and (cell.prediction.refused_useless or not choice.limits.allow(cell)) for cell in cells):
+        marks.append("× breaks a limit or leaves an attribute useless that the policy does not accept")
     if marks:
         yield f"{', '.join(marks)}."
     if grid.current is None:

@@ -8,7 +8,6 @@ from pathlib import Path
 
 import click
 
-import kepsilon
 from kepsilon.cli.colours import coloured
 from kepsilon.cli.progress import progress as progress  # noqa: PLC0414 (others import it from here)
 from kepsilon.cli.wrapping import note as note  # noqa: PLC0414 (others import it from here)
@@ -16,8 +15,10 @@ from kepsilon.cli.wrapping import shown, visible, width, wrapped
 from kepsilon.rounding import percent as percent  # noqa: PLC0414 (others import it from here)
 
 GAP = "  "
+BELOW = "    "
+"""What stands before words that are set below their line."""
 LEAST_FOR_WORDS = 16
-"""Columns that a column of words gets at least, before the table is set as a list."""
+"""Columns that a column of words gets at least; where there are fewer, its words go below the line."""
 
 
 def show_wrapped(text: str) -> None:
@@ -52,7 +53,8 @@ def show_lines(lines: Iterable[tuple[str, str]]) -> None:
 def show_table(names: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
     """Prints a table with numbers aligned to the right; columns that are empty in every row are not shown.
 
-    If it is wider than the screen, its last column is wrapped. Words that have a colour get it where they are a whole field.
+    If it is wider than the screen, its last column is wrapped, or set below where names leave no room for it. Words that have
+    a colour get it where they are a whole field.
     """
     lines = [[visible(field) for field in (*row, *[""] * (len(names) - len(row)))] for row in (names, *rows)]
     used = [i for i in range(len(names)) if any(line[i] for line in lines[1:])]
@@ -64,16 +66,23 @@ def show_table(names: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
     before = sum(widths[i] + len(GAP) for i in fixed)
     room = width() - before
     wraps = not numeric[last] and LEAST_FOR_WORDS <= room < widths[last]
+    below = not numeric[last] and bool(fixed) and room < min(LEAST_FOR_WORDS, widths[last])
     for n, line in enumerate(lines):
         fields = [line[i].rjust(widths[i]) if numeric[i] else line[i].ljust(widths[i]) for i in fixed]
-        ends = wrapped(line[last], room=room) if wraps else [line[last].rjust(widths[last] * numeric[last])]
+        if below:
+            ends = ["", *wrapped(line[last], indent=BELOW, first=BELOW)]
+        elif wraps:
+            ends = wrapped(line[last], room=room)
+            ends[1:] = [" " * before + more for more in ends[1:]]
+        else:
+            ends = [line[last].rjust(widths[last] * numeric[last])]
         if n == 0:
+            ends = ends[:1] if not below else [line[last]]
             click.echo(coloured(GAP.join([*fields, *ends]).rstrip(), bold=True))
             continue
-        shown = GAP.join([*(coloured(own) for own in fields), coloured(ends[0])])
-        click.echo(shown.rstrip())
+        click.echo(GAP.join([*(coloured(own) for own in fields), *(coloured(own) for own in ends[:1] if own)]))
         for more in ends[1:]:
-            click.echo(" " * before + more)
+            click.echo(more)
 
 
 def show_paths(files: Iterable[tuple[str, Path, str]]) -> None:
@@ -90,8 +99,3 @@ def show_paths(files: Iterable[tuple[str, Path, str]]) -> None:
             click.echo(f"{line}{GAP}{words}".rstrip())
         else:
             click.echo(f"{line}\n{' ' * indent}{words}")
-
-
-def estimate(share: kepsilon.Estimate) -> str:
-    """A share in per cent, with one standard error where it is simulated."""
-    return percent(share.total) + (f" ±{100 * share.standard_error:.2f}" if share.variance else "")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import kepsilon
 from kepsilon.cli.screen import show_heading, show_lines, show_point, show_table
-from kepsilon.rounding import percent, percent_at_most
+from kepsilon.rounding import number, percent, percent_at_most
 
 if TYPE_CHECKING:  # commands load slow modules only when they need them
     Found = kepsilon.Prediction | kepsilon.Record
@@ -106,7 +106,7 @@ def figures_of_record(record: kepsilon.Record) -> Iterator[tuple[str, str]]:
     if record.seeded:
         drawn = "order of the records" if record.guarantee.epsilon is None else "noise"
         yield "SEEDED", f"whoever knows the seed can repeat the {drawn}: do not publish"
-    yield "seconds", f"{sum(record.seconds.values()):.1f}"
+    yield "seconds", number(sum(record.seconds.values()))
 
 
 def _left_before(found: Found) -> Iterator[tuple[str, str]]:

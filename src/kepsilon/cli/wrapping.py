@@ -32,9 +32,10 @@ def shown(path: Path) -> str:
 def wrapped(text: str, *, first: str = "", indent: str = "", room: int | None = None) -> list[str]:
     """The lines of a paragraph; `first` stands before the first line, `indent` before the others.
 
-    A word longer than a line stands alone on one that is too long: a path or a name is only worth copying as a whole.
+    A line break in the text is shown as an escape: it comes from a name, and could forge a line. A word longer than a line
+    stands alone on one that is too long: a path or a name is only worth copying as a whole.
     """
-    whole = _STAY_TOGETHER.sub(_NO_BREAK, visible(" ".join(text.split())))
+    whole = _STAY_TOGETHER.sub(_NO_BREAK, " ".join(visible(text).split()))
     lines = textwrap.wrap(
         whole,
         width=width() if room is None else max(1, room),

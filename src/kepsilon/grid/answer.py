@@ -76,7 +76,9 @@ def lost_in_words(found: Prediction) -> Iterator[str]:
     """What a setting costs: how far each ε-quasi is off, what labels leave open, and who is left out."""
     for name, own in found.survives.items():
         if own.error.expected is not None:
-            yield f"{name} is off by {number(own.error.expected)} on average"
+            share = found.error[name].share_of_spread
+            of_spread = "" if share is None else f" ({percent(share)} of its spread)"
+            yield f"{name} is off by {number(own.error.expected)} on average{of_spread}"
     if found.loss.ncp.by_attribute:
         yield f"labels leave {percent(found.loss.ncp.overall)} of the other quasis open"
     left_out = found.suppression.total

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from kepsilon.grid.cells import Cell
+from kepsilon.grid.choice import is_ranked
 
 WHO_LINKS = "Linked: by the strongest attacker of each split who needs to know nothing but the quasis."
 """Whose links the figures of splits are."""
@@ -19,7 +20,7 @@ def answer(cells: Sequence[Cell]) -> list[str]:
     ranked = [cell for cell in cells if _figures(cell) is not None]
     own = next((cell for cell in cells if cell.split is not None and cell.split.is_own), None)
     if not ranked:
-        return ["No split can be met, so there is nothing to compare."]
+        return ["No split can be met without a useless attribute, so there is nothing to compare."]
     if own is None or own not in ranked:
         return ["Your policy's own split cannot be compared with others.", *_ends(ranked, None), WHO_LINKS]
     best = min((cell for cell in ranked if _beats(cell, own)), key=_by_distortion, default=own)
@@ -49,9 +50,9 @@ def _ends(ranked: Sequence[Cell], said: Cell | None) -> Iterator[str]:
 
 
 def _figures(cell: Cell) -> tuple[float, float, float] | None:
-    """Distortion, linking risk and suppression; None for a cell that cannot be ranked."""
+    """Distortion, linking risk and suppression; None for a cell that cannot be ranked, as it leaves an attribute useless."""
     found = cell.prediction
-    if found is None or found.distortion is None:
+    if found is None or found.distortion is None or not is_ranked(cell):
         return None
     return found.distortion, found.linking_risk.headline.risk.total, found.suppression.total
 

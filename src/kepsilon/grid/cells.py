@@ -34,7 +34,8 @@ class Cell(JsonValue):
     solved_for: tuple[str, ...] = field(default=(), compare=False)
     """Limits that just hold at this ε or size of groups; empty where it was listed."""
     pareto: bool = field(default=False, compare=False)
-    """No other cell is at least as good in distortion, risk and suppression, and better in one."""
+    """No other cell is at least as good in distortion, risk and suppression, and better in one; never one that is refused
+    because it leaves an attribute useless."""
 
     @property
     def name(self) -> str:

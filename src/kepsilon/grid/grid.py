@@ -21,7 +21,7 @@ from kepsilon.files.atomic import Staging
 from kepsilon.grid.answer import answer_in_words
 from kepsilon.grid.best_split import answer
 from kepsilon.grid.cells import Cell
-from kepsilon.grid.choice import Choice, Limits, choose
+from kepsilon.grid.choice import Choice, Limits, choose, is_ranked
 from kepsilon.json_values import FrozenMapping, Json, JsonValue
 from kepsilon.policy.choices import ALGORITHMS
 from kepsilon.policy.guarantee import single_risk_in_words
@@ -109,7 +109,7 @@ class Grid(JsonValue):
 
     @property
     def pareto(self) -> list[Cell]:
-        """Cells that no other beats in distortion, risk and suppression at once."""
+        """Cells that leave no attribute useless, and that no other beats in distortion, risk and suppression at once."""
         return [cell for cell in self.cells if cell.pareto]
 
     @property
@@ -282,10 +282,11 @@ def check_grid_output(path: Path, *, overwrite: bool, inputs: Iterable[Input] = 
 
 
 def _with_front(cells: Sequence[Cell]) -> tuple[Cell, ...]:
-    """The cells, marked as on the front where no other is at least as good in all three figures and better in one."""
-    places = [
-        i for i, cell in enumerate(cells) if cell.prediction is not None and cell.prediction.distortion is not None
-    ]
+    """The cells, marked as on the front where no other is at least as good in all three figures and better in one.
+
+    A cell that would be refused because it leaves an attribute useless is not on the front, and beats no other.
+    """
+    places = [i for i, cell in enumerate(cells) if is_ranked(cell)]
     points = np.array([_compared_figures(cells[i]) for i in places]).reshape(-1, 3)
     as_good = np.all(points[np.newaxis] <= points[:, np.newaxis], axis=2)
     better = np.any(points[np.newaxis] < points[:, np.newaxis], axis=2)

@@ -38,7 +38,14 @@ def policy_difference(source: Path, changes: Mapping[str, Any]) -> list[str]:
     """The lines of a policy file that `write_policy` would change, each after "- " as it is or "+ " as it would be."""
     before = source.read_text(encoding="utf-8-sig").splitlines()
     _, after = _rewritten(source, source, changes)
-    return [line for line in difflib.ndiff(before, after.splitlines()) if line.startswith(("- ", "+ "))]
+    new = after.splitlines()
+    found: list[str] = []
+    for kind, start, end, new_start, new_end in difflib.SequenceMatcher(
+        None, before, new, autojunk=False
+    ).get_opcodes():
+        if kind != "equal":
+            found += [f"- {line}" for line in before[start:end]] + [f"+ {line}" for line in new[new_start:new_end]]
+    return found
 
 
 def _rewritten(source: Path, target: Path, changes: Mapping[str, Any]) -> tuple[str, str]:

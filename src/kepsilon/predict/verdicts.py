@@ -20,6 +20,8 @@ from kepsilon.rounding import percent, percent_at_most, told_apart
 
 KEPT, COARSER, USELESS = "kept", "coarser", "useless"
 """The verdicts on an attribute, the best first."""
+NOT_KEPT = "not kept"
+"""What the promise of a seeded release is; any other release keeps it."""
 WITHIN, ABOVE, NO_LIMIT = "within", "above", "no limit"
 """What the risk of a release is, held against `max_risk`."""
 
@@ -28,7 +30,7 @@ AS_BAD_AS_A_CONSTANT = 0.8
 NOTICEABLE = 0.1
 """An attribute is coarser from this ncp, or this error over its spread, on."""
 _DIGITS = 9
-"""Digits of a share that count, so that engines that add up in another order come to the same verdict."""
+"""Digits of a figure that count, so that engines that add up in another order come to the same verdict and words."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,7 +69,7 @@ class ReleaseVerdict(JsonValue):
     """The verdict on a release, in three marks."""
 
     promise: Mark
-    """What k and ε hide, and from whom; `kept`."""
+    """What k and ε hide, and from whom; `kept`, or `not kept` where the draws can be repeated with a seed."""
     risk: Mark
     """The headline and the largest single risk; `within` or `above` the policy's `max_risk`, or `no limit`."""
     usefulness: Mark
@@ -110,7 +112,7 @@ def verdict_on_values(
     elif error == 0:
         verdict, reason = KEPT, "published as it is"
     else:
-        off, constant = told_apart(error, of_constant)
+        off, constant = told_apart(float(f"{error:.{_DIGITS}g}"), float(f"{of_constant:.{_DIGITS}g}"))
         reason = f"off by {off} on average; a constant per class would be off by {constant}"
         verdict = KEPT
         if is_as_bad_as_a_constant(error, of_constant):
@@ -195,6 +197,14 @@ def promise_of(policy: Policy, *, fewest: int, smallest_group: int | None) -> Ma
     else:
         first = f"Every class holds at least {fewest:,} {counted} (k = {policy.k})"
     return Mark(state=KEPT, sentence=f"{first}{_of_values(policy, smallest_group)}.")
+
+
+def seeded_promise(promise: Mark) -> Mark:
+    """The promise of a release whose draws can be repeated."""
+    return Mark(
+        state=NOT_KEPT,
+        sentence=f"To whoever knows or guesses the seed, which repeats every draw, this does not hold: {promise.sentence}",
+    )
 
 
 def _of_values(policy: Policy, smallest_group: int | None) -> str:

@@ -31,7 +31,7 @@ from kepsilon.predict.prediction import (
     Prediction,
     SmallNoise,
 )
-from kepsilon.predict.verdicts import AttributeVerdict, ReleaseVerdict, promise_of
+from kepsilon.predict.verdicts import AttributeVerdict, ReleaseVerdict, promise_of, seeded_promise
 from kepsilon.publish.policy_document import PolicyDocument
 from kepsilon.version import __version__
 
@@ -259,7 +259,7 @@ def record_of(
         constant_classes=prediction.constant_classes,
         small_noise=prediction.small_noise,
         outliers=prediction.outliers,
-        verdict=_verdict(prediction, tally, policy),
+        verdict=_verdict(prediction, tally, policy, is_seeded=seeded),
         verdicts=prediction.verdicts,
         levels=prediction.levels,
         loss=prediction.loss,
@@ -278,13 +278,14 @@ def record_of(
     )
 
 
-def _verdict(prediction: Prediction, tally: Tally, policy: Policy) -> ReleaseVerdict:
+def _verdict(prediction: Prediction, tally: Tally, policy: Policy, *, is_seeded: bool) -> ReleaseVerdict:
     """The verdict of the prediction; after confident k the promise is that of the classes that are left."""
-    persons = _persons(prediction, tally)
-    if policy.confidence is None:
-        return prediction.verdict
-    fewest = _classes(tally.realised.sizes).smallest if persons is None else persons.fewest_in_a_class
-    return replace(prediction.verdict, promise=promise_of(policy, fewest=fewest, smallest_group=None))
+    promise = prediction.verdict.promise
+    if policy.confidence is not None:
+        persons = _persons(prediction, tally)
+        fewest = _classes(tally.realised.sizes).smallest if persons is None else persons.fewest_in_a_class
+        promise = promise_of(policy, fewest=fewest, smallest_group=None)
+    return replace(prediction.verdict, promise=seeded_promise(promise) if is_seeded else promise)
 
 
 def _persons(prediction: Prediction, tally: Tally) -> Persons | None:

@@ -61,4 +61,6 @@ def test_a_refused_own_split_is_not_compared():
 
 def test_where_nothing_can_be_met_nothing_is_said_to_be_best():
     """No figure is made up."""
-    assert answer([cell("own", 0, 0, refused="no")]) == ["No split can be met, so there is nothing to compare."]
+    assert answer([cell("own", 0, 0, refused="no")]) == [
+        "No split can be met without a useless attribute, so there is nothing to compare."
+    ]

@@ -104,7 +104,7 @@ def test_every_cell_says_exactly_what_a_release_would(changes):
         assert found["suppressed_by_k"] == record["records"]["suppressed_by_k"] / 600
         assert found["suppression"] == pytest.approx(record["confident_k"]["total_expected"], rel=1e-12)
         losses = [record["loss"]["ncp"][name] for name in ("zip", "year")]
-        assert found["distortion"] == pytest.approx((sum(losses) + error["range_relative"]) / 3)
+        assert found["distortion"] == pytest.approx((sum(losses) + error["share_of_spread"]) / 3)
 
 
 def test_exploring_never_releases(monkeypatch):

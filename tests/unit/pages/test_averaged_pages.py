@@ -21,7 +21,7 @@ def words_of(page):
 def test_the_report_of_averages_has_no_word_of_noise_but_that_there_is_none(spread):
     """Neither ε nor ranges: nothing is drawn with them."""
     words = words_of(release_page(averaged_record(spread=spread), averaged_pictures()))
-    for said in ("What was averaged", "What averaging costs", "90 averages are published, each of at least 10 records"):
+    for said in ("What was averaged", "What averaging costs", "there are 90 groups, each of at least 10 records"):
         assert said in words
     assert "averaged with its neighbours, at least 20 records or the whole class" in words
     assert ("with a draw around the average" in words) is spread

@@ -87,7 +87,7 @@ def test_the_manifest_holds_no_figure_of_the_values(release_of):
     manifest = release_of().manifest
     assert list(manifest) == [
         "kepsilon_version", "created", "policy", "guarantee", "seeded", "digest", "records", "classes", "levels", "bounds",
-        "accepted_leaks",
+        "accepted_leaks", "accepted_useless",
     ]  # fmt: skip
     assert list(manifest["records"]) == ["released"]
     assert list(manifest["classes"]) == ["count", "smallest", "largest", "mean"]

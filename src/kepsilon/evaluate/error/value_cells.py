@@ -69,7 +69,8 @@ class ValueCells:
         present = ~np.isnan(numbers)
         if not present.all():
             numbers, counts = numbers[present], None if counts is None else counts[present]
-        sums = numbers if counts is None else numbers * counts
+        with np.errstate(over="ignore"):  # sums beyond the largest double are infinite
+            sums = numbers if counts is None else numbers * counts
         return _merged(_keys_of(numbers), counts, sums, numbers, numbers)
 
     def __add__(self, other: ValueCells) -> ValueCells:
@@ -78,14 +79,18 @@ class ValueCells:
         return sum_of_cells((self, other))
 
     def over(self, divisor: float) -> ValueCells:
-        """The cells with every number divided by one that is above 0; they stay in order and keep their keys."""
-        return ValueCells(
-            keys=self.keys,
-            counts=self.counts,
-            sums=self.sums / divisor,
-            low=self.low / divisor,
-            high=self.high / divisor,
-        )
+        """The cells with every number divided by one that is above 0; they stay in order and keep their keys.
+
+        What is beyond the largest double becomes infinite.
+        """
+        with np.errstate(over="ignore"):
+            return ValueCells(
+                keys=self.keys,
+                counts=self.counts,
+                sums=self.sums / divisor,
+                low=self.low / divisor,
+                high=self.high / divisor,
+            )
 
     @property
     def n_values(self) -> int:

@@ -10,13 +10,13 @@ from typing import Any
 from kepsilon.evaluate.pictures import KQuasiPicture, Pictures, ValuePicture
 from kepsilon.pages.charts import Drawing, small_distributions, small_labels
 from kepsilon.pages.figures.changes import generalised_words, protected_words
-from kepsilon.pages.figures.judgement import COARSER, KEPT, USELESS, judged
 from kepsilon.pages.wording import NOTHING, counted_by_value, exact, percent, plural
+from kepsilon.predict.verdicts import COARSER, KEPT, USELESS
 from kepsilon.publish.record import Record
 from kepsilon.rounding import number
 
-DROPPED = "dropped"
-SIGNS = {USELESS: "✗", COARSER: "≈", KEPT: "✓", DROPPED: "–"}
+DROPPED, UNKNOWN = "dropped", "unknown"
+SIGNS = {USELESS: "✗", COARSER: "≈", KEPT: "✓", DROPPED: "–", UNKNOWN: "?"}
 """What stands beside each verdict, so that it is not told by colour alone."""
 
 
@@ -91,8 +91,10 @@ def _verdict(record: Record, name: str, role: str) -> tuple[str, str]:
         return DROPPED, "not published"
     if role not in {"k-quasi", "epsilon-quasi"}:
         return KEPT, "published as it is"
-    own = judged(record, name)
-    accepted = f". Published all the same: {own.accepted}" if own.accepted else ""
+    own = record.verdicts.get(name)
+    if own is None:
+        return UNKNOWN, "no verdict was recorded"
+    accepted = f". Published all the same: {own.accepted}" if own.verdict == USELESS and own.accepted else ""
     return own.verdict, f"{own.reason}{accepted}"
 
 
@@ -123,8 +125,3 @@ def _error(record: Record, name: str) -> str:
         return f"± {number(own.error.expected)}"
     relative = record.error[name].predicted.expected_relative if name in record.error else None
     return NOTHING if relative is None else f"± {percent(relative)} of the value"
-
-
-def named(lines: list[AttributeLine], verdict: str) -> list[str]:
-    """Names of the attributes with this verdict."""
-    return [line.name for line in lines if line.verdict == verdict]

@@ -10,12 +10,11 @@ from pathlib import PurePath
 
 from kepsilon.errors import Problem
 from kepsilon.evaluate.linking.attackers import Attacker
-from kepsilon.pages.figures.attributes import AttributeLine, named
 from kepsilon.pages.figures.groups import group_warnings
-from kepsilon.pages.figures.judgement import COARSER, USELESS
 from kepsilon.pages.figures.left_out import released_words
-from kepsilon.pages.wording import exact, listed, out_of, percent, plural
+from kepsilon.pages.wording import listed, out_of, percent, plural
 from kepsilon.predict.kept_columns import ALARM
+from kepsilon.predict.verdicts import ABOVE, COARSER, KEPT, NO_LIMIT, USELESS, WITHIN
 from kepsilon.publish.record import Record
 from kepsilon.rounding import percent_at_most
 
@@ -59,15 +58,15 @@ class Warned:
     more: str = ""
 
 
-def marks(record: Record, lines: list[AttributeLine]) -> list[Mark]:
-    """Promise, risk and usefulness."""
-    return [_promise(record), _risk(record), _usefulness(lines)]
+def marks(record: Record) -> list[Mark]:
+    """Promise, risk and usefulness, as the record judges them."""
+    return [_promise(record), _risk(record), _usefulness(record)]
 
 
-def sentence(record: Record, lines: list[AttributeLine]) -> str:
+def sentence(record: Record) -> str:
     """The release in one sentence."""
-    promise, risk, _ = marks(record, lines)
-    n_useless, n_coarser = len(named(lines, USELESS)), len(named(lines, COARSER))
+    verdict = record.verdict
+    n_useless, n_coarser = len(_judged(record, USELESS)), len(_judged(record, COARSER))
     if n_useless:
         useful = f"{plural(n_useless, 'attribute is', 'attributes are')} useless"
     else:
@@ -75,59 +74,40 @@ def sentence(record: Record, lines: list[AttributeLine]) -> str:
     are = "record read is" if record.records.read == 1 else "records read are"
     headline = record.linking_risk.predicted.headline.risk.total
     return (
-        f"{released_words(record)} {are} released; the promise is {'kept' if promise.state == GOOD else 'not kept'}, "
+        f"{released_words(record)} {are} released; the promise is {verdict.promise.state}, "
         f"{out_of(headline)} records are linked on average ({_limit_words(record)}"
-        f"{', exceeded' if risk.state == BAD else ''}), and {useful}."
+        f"{', exceeded' if verdict.risk.state == ABOVE else ''}), and {useful}."
     )
 
 
 def _promise(record: Record) -> Mark:
-    k = exact(record.guarantee.k)
-    parts = []
-    if record.policy.attributes_with_role("k-quasi"):
-        if record.persons is not None:
-            fewest, of = record.persons.fewest_in_a_class, "persons"
-        else:
-            fewest, of = record.classes.smallest, "records"
-        parts.append(f"{fewest:,} {of} share the rarest published combination; promised: {k}.")
-    else:
-        parts.append("There is no generalised attribute: all records form one class.")
-    if record.groups is not None:
-        of = "records" if record.persons is None else "persons"
-        are = "averages are" if record.groups.count != 1 else "average is"
-        parts.append(
-            f"{record.groups.count:,} {are} published, each of at least {record.groups.smallest:,} {of}; "
-            f"asked for: {exact(record.groups.asked)}, or a whole class."
-        )
-    elif record.guarantee.epsilon is not None:
-        parts.append(
-            f"Values with noise are ε-indistinguishable within their class, ε = {exact(record.guarantee.epsilon)}."
-        )
-    if record.seeded:
-        parts.insert(0, "The draws can be repeated by whoever knows the seed.")
+    found = record.verdict.promise
     return Mark(
         id="mark-promise",
-        state=BAD if record.seeded else GOOD,
-        title="Promise not kept" if record.seeded else "Promise kept",
-        parts=[Part(id="promise-verdict", words=" ".join(parts))],
+        state=GOOD if found.state == KEPT else BAD,
+        title=f"Promise {found.state}",
+        parts=[Part(id="promise-verdict", words=found.sentence)],
     )
 
 
+_RISKS = {
+    WITHIN: (GOOD, "Risk within the limit"),
+    ABOVE: (BAD, "Risk above the limit"),
+    NO_LIMIT: (OPEN, "Risk: no limit stated"),
+}
+"""The mark and its title, by what the record says of the risk."""
+
+
 def _risk(record: Record) -> Mark:
-    headline, limit = record.linking_risk.predicted.headline, max_risk(record)
-    if limit is None:
-        state, title = OPEN, "Risk: no limit stated"
-    elif headline.risk.at_most <= limit:
-        state, title = GOOD, "Risk within the limit"
-    else:
-        state, title = BAD, "Risk above the limit"
+    headline = record.linking_risk.predicted.headline
+    state, title = _RISKS[record.verdict.risk.state]
     parts = [
         Part(
             id="headline",
             words=f"{percent(headline.risk.total)} of the records are linked to the right person, on average, by "
             f"{headline.attacker}.",
         ),
-        Part(id="limit", words=f"{_limit_words(record)[:1].upper()}{_limit_words(record)[1:]}."),
+        Part(id="limit", words=f"{_capital(_limit_words(record))}."),
     ]
     surest = surest_attacker(record)
     if surest is not None and surest.largest is not None:
@@ -157,12 +137,22 @@ def _limit_words(record: Record) -> str:
     return "no limit stated" if limit is None else f"limit {percent(limit)}"
 
 
-def _usefulness(lines: list[AttributeLine]) -> Mark:
-    useless, coarser = named(lines, USELESS), named(lines, COARSER)
-    state = BAD if useless else FAIR if coarser else GOOD
-    title = "An attribute is useless" if len(useless) == 1 else "Attributes are useless"
-    if not useless:
-        title = "Useful, in parts coarser" if coarser else "Useful: all attributes kept"
+def _judged(record: Record, verdict: str) -> list[str]:
+    """Names of the attributes with this verdict."""
+    return [name for name, own in record.verdicts.items() if own.verdict == verdict]
+
+
+_USES = {
+    KEPT: (GOOD, "Useful: all attributes kept"),
+    COARSER: (FAIR, "Useful, in parts coarser"),
+    USELESS: (BAD, "Not useful throughout"),
+}
+"""The mark and its title, by the worst verdict on an attribute."""
+
+
+def _usefulness(record: Record) -> Mark:
+    state, title = _USES[record.verdict.usefulness.state]
+    useless, coarser = _judged(record, USELESS), _judged(record, COARSER)
     return Mark(
         id="mark-usefulness",
         state=state,
