@@ -281,9 +281,8 @@ def test_screen_and_json_have_the_whole_table(tmp_path, kepsilon_command):
     shown = kepsilon_command(*arguments)
     assert shown.code == 0, shown.out + shown.err
     out = " ".join(shown.out.split())
-    assert (
-        "Who could link how many records: - Whoever knows the class of a person, and guesses among its records:" in out
-    )
+    assert "Who could link how many records" in out
+    assert "the class of a person" in out
     for who in ("matches a whole class", "works out what inches must be", "the same", "3 attributes", "everything"):
         assert who in out
     document = json.loads(kepsilon_command(*arguments, "--json").out)

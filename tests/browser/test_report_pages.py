@@ -56,6 +56,7 @@ addEventListener("load", () => {
     }
     for (const chart of page.querySelectorAll("svg")) {
       const paper = chart.getBoundingClientRect();
+      if (!paper.width) continue;
       found.letters = Math.min(found.letters, 11.5 * paper.width / chart.viewBox.baseVal.width);
       const texts = [...chart.querySelectorAll("text")].map(text => [text.textContent, text.getBoundingClientRect()]);
       texts.forEach(([words, box], i) => {

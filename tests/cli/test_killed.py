@@ -17,6 +17,7 @@ import pytest
 
 from kepsilon.files.atomic import PREFIX, Staging
 from material.people import people, write_csv
+from material.usefulness import accept_in_file
 
 KILL_AT_CALL = """
 import os, signal, sys
@@ -58,6 +59,13 @@ def whole(path: Path) -> bool:
     """The data file is the one its manifest vouches for."""
     manifest = json.loads(path.with_name(path.name + ".manifest.json").read_text(encoding="utf-8"))
     return manifest["digest"] == "sha256:" + hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+@pytest.fixture
+def case(case):
+    """The policy accepts what is useless: these tests run kepsilon in processes of their own."""
+    accept_in_file(case / "policy.toml")
+    return case
 
 
 def left_overs(folder: Path) -> list[Path]:

@@ -34,6 +34,7 @@ MADE = ("created", "digest", "seconds", "largest", "over_half", "over_nine_tenth
 DRAWN = {
     "records": ("released", "suppressed_by_confidence"),
     "classes": ("count", "smallest", "largest", "mean"),
+    "promise": ("sentence",),
 }
 """What depends on the noise where confident k is asked for."""
 

@@ -44,6 +44,7 @@ hierarchy = { type = "suppress" }
 role = "epsilon-quasi"
 precision = 0.1
 range = "class"
+accept_useless = "made-up people, and some tests run in a process of their own"
 [attributes.illness]
 role = "sensitive"
 [attributes.score]

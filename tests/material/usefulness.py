@@ -8,6 +8,7 @@ rigs, ask for the fixture `refuses_useless`, which puts back what users have.
 from __future__ import annotations
 
 from contextlib import contextmanager
+from pathlib import Path
 
 import pytest
 
@@ -29,6 +30,13 @@ def useless_is_accepted():
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(AttributeVerdict, "is_refused", property(lambda self: False))
         yield
+
+
+def accept_in_file(policy: Path) -> None:
+    """Makes a policy file accept useless ε-quasis, for tests that run kepsilon in a process of its own."""
+    role = 'role = "epsilon-quasi"\n'
+    text = policy.read_text(encoding="utf-8")
+    policy.write_text(text.replace(role, f'{role}accept_useless = "made-up people"\n'), encoding="utf-8")
 
 
 @contextmanager

@@ -30,7 +30,7 @@ AS_BAD_AS_A_CONSTANT = 0.8
 NOTICEABLE = 0.1
 """An attribute is coarser from this ncp, or this error over its spread, on."""
 _DIGITS = 9
-"""Digits of a share that count, so that engines that add up in another order come to the same verdict."""
+"""Digits of a figure that count, so that engines that add up in another order come to the same verdict and words."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -112,7 +112,7 @@ def verdict_on_values(
     elif error == 0:
         verdict, reason = KEPT, "published as it is"
     else:
-        off, constant = told_apart(error, of_constant)
+        off, constant = told_apart(float(f"{error:.{_DIGITS}g}"), float(f"{of_constant:.{_DIGITS}g}"))
         reason = f"off by {off} on average; a constant per class would be off by {constant}"
         verdict = KEPT
         if is_as_bad_as_a_constant(error, of_constant):

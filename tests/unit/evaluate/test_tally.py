@@ -48,9 +48,11 @@ def tally(noisy, chosen=slice(None), confident=CONFIDENT):
 
 
 def numbers(figures):
-    """All figures of a nest of tuples, one after the other; None as −1."""
+    """All figures of a nest of tuples and arrays, one after the other; None as −1."""
     if isinstance(figures, tuple):
         return [number for part in figures for number in numbers(part)]
+    if isinstance(figures, np.ndarray):
+        return figures.tolist()
     return [-1.0 if figures is None else float(figures)]
 
 

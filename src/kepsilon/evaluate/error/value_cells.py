@@ -69,7 +69,8 @@ class ValueCells:
         present = ~np.isnan(numbers)
         if not present.all():
             numbers, counts = numbers[present], None if counts is None else counts[present]
-        sums = numbers if counts is None else numbers * counts
+        with np.errstate(over="ignore"):  # sums beyond the largest double are infinite
+            sums = numbers if counts is None else numbers * counts
         return _merged(_keys_of(numbers), counts, sums, numbers, numbers)
 
     def __add__(self, other: ValueCells) -> ValueCells:
