@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test fuzz honest tamper lint bench reproduce docs docs-reference format clean
+.PHONY: demo test fuzz honest tamper lint bench reproduce docs docs-reference docs-tutorial format clean
 
 demo: $(VENV)/.installed
 	$(BIN)/kepsilon demo -o kepsilon-demo
@@ -51,6 +51,10 @@ docs: $(VENV)/.installed-docs
 # The pages of the documentation that follow from the code: commands, keys, errors, names, promised sentences.
 docs-reference: $(VENV)/.installed
 	$(BIN)/python tools/write_reference.py
+
+# What the commands of the tutorial print, run again.
+docs-tutorial: $(VENV)/.installed
+	$(BIN)/python tools/write_tutorial.py
 
 clean:
 	rm -rf build $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis kepsilon-demo reproduction

@@ -23,60 +23,6 @@ from material.measurements import made_up_claims, made_up_measurements, made_up_
 
 LONG = "a_column_with_a_name_that_somebody_has_made_far_too_long_for_any_table_or_chart_" * 2
 RIGHT = "גובה\nבס\u202eמ"
-<<<<<<< HEAD
-=======
-MOST_PRINTED = 4
-SMALLEST_LETTERS = 9.5
-"""Pixels; a telephone shows the charts a little smaller than they were drawn."""
-
-FLAGS = (
-    *("--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-sync"),
-    *("--disable-background-networking", "--disable-component-update", "--hide-scrollbars", "--disable-dev-shm-usage"),
-)
-
-LOOK = """
-<script>
-const overlap = (a, b) => Math.min(a.right, b.right) - Math.max(a.left, b.left) > 1.5 &&
-  Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top) > 3;
-addEventListener("load", () => {
-  const seen = [...document.querySelectorAll("iframe")].map(frame => {
-    const page = frame.contentDocument, width = frame.clientWidth, found = {width, beyond: [], cut: [], over: [], letters: 99};
-    page.querySelectorAll("details").forEach(details => details.open = true);
-    found.scrolls = page.documentElement.scrollWidth;
-    found.ground = getComputedStyle(page.body).backgroundColor;
-    found.ink = getComputedStyle(page.body).color;
-    found.height = page.body.scrollHeight;
-    found.charts = page.querySelectorAll("svg").length;
-    for (const one of page.querySelectorAll("body *")) {
-      const box = one.getBoundingClientRect();
-      if (box.right > width + 1 && !one.closest(".scroll")) found.beyond.push(one.tagName + " " + one.className);
-    }
-    for (const chart of page.querySelectorAll("svg")) {
-      const paper = chart.getBoundingClientRect();
-      if (!paper.width) continue;
-      found.letters = Math.min(found.letters, 11.5 * paper.width / chart.viewBox.baseVal.width);
-      const texts = [...chart.querySelectorAll("text")].map(text => [text.textContent, text.getBoundingClientRect()]);
-      texts.forEach(([words, box], i) => {
-        if (box.left < paper.left - 2 || box.right > paper.right + 2 || box.top < paper.top - 3 || box.bottom > paper.bottom + 3)
-          found.cut.push(words);
-        for (const [others, other] of texts.slice(i + 1)) if (overlap(box, other)) found.over.push(words + " | " + others);
-      });
-    }
-    return found;
-  });
-  document.body.textContent = "SEEN" + JSON.stringify(seen) + "NEES";
-});
-</script>
-"""
-
-
-@pytest.fixture(scope="session")
-def chromium():
-    found = shutil.which("chromium") or shutil.which("chromium-browser")
-    if found is None:
-        lacking("chromium is not here, which looks at the pages: apt-get install chromium")
-    return found
->>>>>>> main
 
 
 @pytest.fixture(scope="module")

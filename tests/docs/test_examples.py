@@ -18,7 +18,7 @@ import kepsilon
 from material.machine import ROOT
 from material.markdown import examples_of
 
-PAGES = sorted(own for folder in ("tutorial", "how-to", "explanation") for own in (ROOT / "docs" / folder).glob("*.md"))
+PAGES = sorted(own for folder in ("how-to", "explanation") for own in (ROOT / "docs" / folder).glob("*.md"))
 HEAD = 'k = 10\nalgorithm = "ola"\nmax_suppression = 0.05\nepsilon = 2\n'
 
 
@@ -76,3 +76,17 @@ def test_policies_are_accepted(page):
         if "k" not in document:
             document = {**tomllib.loads(HEAD), **document}
         kepsilon.Policy.from_dict(document)
+
+
+def test_the_table_of_largest_risks_is_the_formulas():
+    """How sure an attacker who matches whole classes can be, in the smallest class; with averages, one in k."""
+    from math import exp
+
+    text = (ROOT / "docs" / "how-to" / "choose.md").read_text(encoding="utf-8")
+    rows = [own.strip("| ").split(" | ") for own in text.splitlines() if own.startswith(("| ε = ", "| averages | "))]
+    assert len(rows) == 6
+    for name, *shares in rows:
+        for k, share in zip((5, 10, 50, 100), shares, strict=True):
+            odds = exp(-2 * float(name.removeprefix("ε = "))) if name != "averages" else 1
+            digits = len(share.removesuffix(" %").partition(".")[2])
+            assert round(100 / (1 + (k - 1) * odds), digits) == float(share.removesuffix(" %")), (name, k)
