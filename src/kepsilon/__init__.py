@@ -42,7 +42,8 @@ if TYPE_CHECKING:
     from kepsilon.policy.policy import Policy, json_schema
     from kepsilon.policy.rewriting import check_new_policy, policy_difference, write_new_policy, write_policy
     from kepsilon.predict.prediction import Prediction
-    from kepsilon.propose.policy_text import propose_policy
+    from kepsilon.propose.policy_text import propose_policy, propose_with_reasons
+    from kepsilon.propose.proposed_policy import ProposedColumn, ProposedPolicy
     from kepsilon.publish.earlier_draws import earlier_draw
     from kepsilon.publish.from_release import manifest
     from kepsilon.publish.inputs import Input, inputs_of, refuse_input
@@ -98,7 +99,10 @@ _HOMES = {
     "made_up_patients": "kepsilon.sources.demo",
     "manifest": "kepsilon.publish.from_release",
     "offending_values": "kepsilon.pipeline.check",
+    "ProposedColumn": "kepsilon.propose.proposed_policy",
+    "ProposedPolicy": "kepsilon.propose.proposed_policy",
     "propose_policy": "kepsilon.propose.policy_text",
+    "propose_with_reasons": "kepsilon.propose.policy_text",
     "Reproduction": "kepsilon.reproduce.run",
     "reproduce_paper": "kepsilon.reproduce.run",
     "spark_engine": "kepsilon.engines.choose",
@@ -126,6 +130,8 @@ __all__ = [
     "PolicyError",
     "Prediction",
     "Problem",
+    "ProposedColumn",
+    "ProposedPolicy",
     "Record",
     "Release",
     "Reproduction",
@@ -149,6 +155,7 @@ __all__ = [
     "offending_values",
     "policy_difference",
     "propose_policy",
+    "propose_with_reasons",
     "refuse_input",
     "reproduce_paper",
     "spark_engine",

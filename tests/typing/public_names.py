@@ -14,6 +14,7 @@ def curator(table: object) -> None:
     policy = kepsilon.Policy.from_file("policy.toml")
     assert_type(policy, kepsilon.Policy)
     assert_type(kepsilon.propose_policy(table), str)
+    assert_type(kepsilon.propose_with_reasons(table), kepsilon.ProposedPolicy)
     prediction = kepsilon.check(table, policy, memory="2GB")
     assert_type(prediction, kepsilon.Prediction)
     assert_type(prediction.linking_risk.fair, kepsilon.Estimate)

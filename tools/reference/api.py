@@ -10,11 +10,11 @@ import kepsilon
 
 PARTS = {
     "What a curator does": [
-        "propose_policy", "check", "explore", "anonymise", "audit", "manifest", "offending_values",
+        "propose_policy", "propose_with_reasons", "check", "explore", "anonymise", "audit", "manifest", "offending_values",
         "estimate_needs", "spark_engine",
     ],
     "What comes back": [
-        "Prediction", "Grid", "Cell", "Choice", "Release", "Written", "Manifest", "Record", "Audit", "AuditFinding", "Needs",
+        "ProposedPolicy", "ProposedColumn", "Prediction", "Grid", "Cell", "Choice", "Release", "Written", "Manifest", "Record", "Audit", "AuditFinding", "Needs",
         "Estimate", "Attacker",
     ],
     "What is wanted": ["Policy", "Limits", "json_schema", "write_policy", "write_new_policy", "policy_difference"],

@@ -13,6 +13,7 @@ import click
 
 import kepsilon
 from kepsilon.cli.surroundings import RunState, say
+from kepsilon.cli.wrapping import as_shown
 
 DONE, BUG, WRONG, REFUSED, INTERRUPTED = 0, 1, 2, 3, 130
 
@@ -37,7 +38,7 @@ def end(error: BaseException, state: RunState) -> int:
     ending = next(ending for ending in ENDINGS if isinstance(error, ending.errors))
     words = ending.words(error, state)
     if words:
-        say(f"kepsilon: {words}")
+        say(as_shown(f"kepsilon: {words}"))
     if ending.code == INTERRUPTED and state.released:
         return DONE  # what was asked for is done, and a second release of the same records must not be drawn
     return ending.code

@@ -17,6 +17,8 @@ STEPS = {
     "expect": "predicting what a release will be",
     "look at columns": "looking at the columns kept as they are",
     "perturb": "drawing what is published",
+    "measure": "measuring what is published",
+    "keep": "storing what is published",
     "picture": "counting values for the report",
     "compare": "comparing statistics before and after",
     "merge and shuffle": "shuffling the records",

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import re
 import shutil
+import sys
 import textwrap
 from pathlib import Path
 
@@ -54,6 +55,11 @@ def wrapped_message(text: str) -> str:
         indent = line[: len(line) - len(line.lstrip(" "))]
         lines += wrapped(line, first=indent, indent=indent + "  ")
     return "\n".join(lines)
+
+
+def as_shown(message: str) -> str:
+    """A message for stderr: wrapped on a terminal, as it is elsewhere, where somebody may search it."""
+    return wrapped_message(message) if sys.stderr.isatty() else message
 
 
 def note(about: object) -> str:

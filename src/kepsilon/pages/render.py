@@ -16,6 +16,7 @@ from kepsilon.pages.figures.attributes import attribute_lines
 from kepsilon.pages.figures.explored import Explored
 from kepsilon.pages.figures.first_screen import marks, sentence, warnings
 from kepsilon.pages.figures.grid import grid_sections
+from kepsilon.pages.figures.grid_front import front_figures
 from kepsilon.pages.figures.grid_lead import (
     choices_words,
     grid_headline,
@@ -106,6 +107,7 @@ def _of_settings(explored: Explored) -> dict[str, object]:
         "headline": grid_headline(explored),
         "lead": grid_lead(explored),
         "notes": grid_notes(explored),
+        "front": next(front_figures(explored), None),
         "sections": [*grid_sections(explored)],
         "headers": grid_headers(explored),
         "n_words": 1,
@@ -117,6 +119,7 @@ def _of_splits(explored: Explored) -> dict[str, object]:
     """What the page shows of cells that differ in the roles of numeric quasis."""
     return {
         "choices": SPLIT_CHOICES,
+        "front": None,
         "headline": split_headline(explored),
         "lead": split_lead(explored),
         "notes": split_notes(explored),

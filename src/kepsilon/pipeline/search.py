@@ -30,6 +30,8 @@ _CLOSE_CALL = 1.15
 """An algorithm whose best cell is worse than the best of all by more than this factor is not searched further."""
 _MOST_GROUPS = 4
 """How often larger groups are tried where those that should keep the limits do not."""
+_SMALLER_GROUPS = 3
+"""How often smaller groups are tried where the limits are kept with room to spare."""
 _CLOSE_GROUPS = 1.1
 """Two sizes of groups whose ratio is below this have no other between them that is worth looking at."""
 
@@ -188,7 +190,28 @@ class Search:
                 break
             # Where there are persons, or kept columns to work out, more than one record of each group may be linked.
             group = min(math.ceil(group * min(miss, 4.0)), largest)
+        if miss < 1:
+            cells = self._with_smaller_groups(partition, cells, group=group, miss=miss)
         self._keep(cells, solved_for=limits.rising)
+
+    def _with_smaller_groups(self, partition: Partition, cells: list[Cell], *, group: int, miss: float) -> list[Cell]:
+        """Cells with smaller groups that still keep the limits on risk, if a few trials find any; else the cells given.
+
+        Where averages of several groups agree, fewer records are linked than there are groups.
+        """
+        beyond = max(partition.k, FEWEST_TO_AVERAGE) - 1
+        for _ in range(_SMALLER_GROUPS):
+            guess = math.ceil(group * miss)
+            guess = guess if beyond < guess < group else (beyond + group) // 2
+            if guess <= beyond:
+                break
+            tried = partition.at(self._averages(guess))
+            found = min(_miss(cell, self.limits.rising) for cell in tried)
+            if found <= 1:
+                cells, group, miss = tried, guess, found
+            else:
+                beyond = guess
+        return cells
 
     def _solve_largest_group(self, partition: Partition) -> None:
         """Keeps the cell with the largest groups within the limit on error, by doubling and halving."""

@@ -38,11 +38,11 @@ def sampling_weight(column: ColumnProfile, meanings: frozenset[Meaning]) -> Prop
     return Proposal(
         column=column,
         role="sensitive",
-        reason="Sampling weights: how many people of the population a record stands for.",
+        reason="It says how many people of the population a record stands for.",
         left_out_because=(
-            "Weights have no role yet, so they are dropped: many are nearly their record's own, and they follow from age, sex "
-            "and region by a formula that others know. Without them the release describes the sample, not the population; "
-            "weighted figures can be worked out by you and published beside it."
+            "Sampling weights have no role yet, so they are dropped: many are nearly their record's own, and they follow from "
+            "age, sex and region by a formula that others know. Without them the release describes the sample, not the "
+            "population; weighted figures can be worked out by you and published beside it."
         ),
     )
 
@@ -108,7 +108,7 @@ def unique_or_free_text(column: ColumnProfile, meanings: frozenset[Meaning]) -> 
         reason = "Free text, which often names people or says who is meant."
     else:
         return None
-    return Proposal(column=column, role="identifier", reason=reason, notes=advice(column))
+    return Proposal(column=column, role="identifier", reason=reason, notes=advice(column), is_text=True)
 
 
 def counter(column: ColumnProfile, meanings: frozenset[Meaning]) -> Proposal | None:

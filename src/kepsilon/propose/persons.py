@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from kepsilon.propose.column_names import Meaning, meanings_of
 from kepsilon.propose.proposal import Proposal
 from kepsilon.propose.toml_text import comment, toml_string
 
@@ -29,17 +30,14 @@ def lines_about_persons(proposals: Sequence[Proposal]) -> Iterator[str]:
     An identifier of codes that repeats is refused unless the policy states what a person is. So `person` is proposed
     where a column names persons, and is otherwise left to the curator. Names that repeat may be namesakes.
     """
+    person = person_of(proposals)
     identifiers = [own for own in proposals if own.role == "identifier"]
-    repeating = [own for own in identifiers if own.column.repetition.repeats]
+    repeating = [own for own in identifiers if own.column.repetition.repeats and not own.is_text]
     codes = [own for own in repeating if own.column.repetition.is_of_codes]
-    naming = sorted(
-        (own for own in codes if own.names_a_person),
-        key=lambda own: (own.may_number_records, own.column.repetition.n_distinct),
-    )
     apart = next((own for own in identifiers if _tells_apart(own)), None)
-    if naming and (apart is None or not naming[0].may_number_records):
-        yield _person(naming[0])
-        if any(own.role == "epsilon-quasi" for own in proposals):
+    if person is not None:
+        yield _person(person)
+        if any(own.role == "epsilon-quasi" and own.is_quasi for own in proposals):
             yield EPSILON_PER
     elif apart is not None:
         if codes:
@@ -48,6 +46,20 @@ def lines_about_persons(proposals: Sequence[Proposal]) -> Iterator[str]:
         yield _undecided(codes)
     elif repeating:
         yield "".join([*(comment(_namesakes(own)) for own in repeating), comment(CONSEQUENCE)])
+
+
+def person_of(proposals: Sequence[Proposal]) -> Proposal | None:
+    """The column that says whom a record is about, where it repeats; None where there is none, or the curator has to decide."""
+    identifiers = [own for own in proposals if own.role == "identifier"]
+    naming = [
+        own
+        for own in identifiers
+        if own.names_a_person and own.column.repetition.repeats and own.column.repetition.is_of_codes
+    ]
+    if not naming:
+        return None
+    first = min(naming, key=lambda own: (own.may_number_records, own.column.repetition.n_distinct))
+    return None if first.may_number_records and any(map(_tells_apart, identifiers)) else first
 
 
 def _tells_apart(proposal: Proposal) -> bool:
@@ -62,9 +74,10 @@ def _person(proposal: Proposal) -> str:
     column = proposal.column
     found = column.repetition
     n_lacking = column.n_records - found.n_records
+    who = "households" if Meaning.HOUSEHOLD_ID in meanings_of(column.name) else "persons"
     told = (
-        f"ATTENTION: {column.n_repeated:,} persons have several records, going by column {toml_string(column.name)}: "
-        f"{found.n_distinct:,} persons, {found.n_records:,} records. With person, k counts persons, not records: every "
+        f"ATTENTION: {column.n_repeated:,} {who} have several records, going by column {toml_string(column.name)}: "
+        f"{found.n_distinct:,} {who}, {found.n_records:,} records. With person, k counts {who}, not records: every "
         "published combination of k-quasis is shared by at least k of them. The column is used for that, and not published."
     )
     if n_lacking:

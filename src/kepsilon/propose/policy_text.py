@@ -5,15 +5,17 @@ from __future__ import annotations
 
 import textwrap
 
-from kepsilon.engines.arrow.profile import profile_columns
+from kepsilon.engines.arrow.profile import profile_columns, sampled_columns
 from kepsilon.errors import guarded
 from kepsilon.policy.rewriting import EDIT_ME
-from kepsilon.propose.enough_k_quasis import enough_k_quasis
+from kepsilon.propose.enough_k_quasis import enough_k_quasis, suggested_k
 from kepsilon.propose.hierarchies import SHARED_BY_MANY, public_step
-from kepsilon.propose.leaks import with_leaks
+from kepsilon.propose.leaks import MOST_RECORDS, with_leaks
 from kepsilon.propose.persons import lines_about_persons
 from kepsilon.propose.proposal import Proposal
+from kepsilon.propose.proposed_policy import ProposedPolicy, missing_codes, proposed_column, table_warnings
 from kepsilon.propose.rules import propose_role
+from kepsilon.propose.same_twice import without_twins
 from kepsilon.propose.toml_text import WIDTH, comment, toml_key, toml_string, toml_value
 
 HEADER = """\
@@ -23,7 +25,8 @@ HEADER = """\
 
 # 1. Decide these; they have no defaults, because they decide what is promised. Remove the # when you have.
 
-# k = 10                    # every published combination of k-quasis is shared by at least k records
+# k = {k}                    # every published combination of k-quasis is shared by at least k records
+# max_risk = 0.05           # refuse a release in which an attacker would find more than this share of the records
 {epsilon}{averages}
 algorithm = "local-recoding"  # every class gets labels as fine as its records allow, so it loses least, and leaves nobody out
 # Choose "ola" instead where one level for everybody is wanted: all records then have, say, the first two digits of a
@@ -39,8 +42,8 @@ AVERAGES = """\
 # Instead of epsilon you may choose averages: every record then publishes the average of its group, of at least so many
 # near neighbours in its class. At equal linking risk averages usually keep more than noise does. They hide no extreme
 # value from somebody who roughly knows the others of its group; noise with a declared range does. "group" is at least
-# k, and k is at least 3. To compare both: kepsilon explore DATA -p THIS_FILE --group 10,20,50 --max-risk 0.05
-# averages = { group = 20 }
+# k, and k is at least 3. To compare both: kepsilon explore DATA -p THIS_FILE --group 10,25,50 --max-risk 0.05
+# averages = {{ group = {k} }}
 """
 ROLES = """\
 # 2. Check the role of every column.
@@ -81,7 +84,7 @@ decimal = ","               # numbers are written with a decimal comma throughou
 DIVERSITY = """\
 # l_diversity = { distinct = 3 }   # asks every class for 3 different values; t_closeness = 0.3: for about the table's mixture
 """
-LEFT_OUT = "Not published, because there are more k-quasis than make sense (see above). To publish it, remove the # of these lines."
+LEFT_OUT = "NOT PUBLISHED. {why} To publish it all the same, remove the # of these lines."
 QUASIS = ("k-quasi", "epsilon-quasi")
 NOTHING_TO_PROTECT = """\
 # ATTENTION: no column looks like a k-quasi or an epsilon-quasi. A policy without any is refused, because nothing
@@ -95,28 +98,45 @@ def propose_policy(source: object) -> str:
 
     It is no valid policy until k is set, and epsilon or averages where there is an ε-quasi.
     """
+    return propose_with_reasons(source).text
+
+
+@guarded
+def propose_with_reasons(source: object) -> ProposedPolicy:
+    """A policy for a path or a frame, with the role of each column, the reason, and what to look at first.
+
+    Its text is no valid policy until k is set, and epsilon or averages where there is an ε-quasi.
+    """
     name, notes, columns = profile_columns(source)
-    enough = enough_k_quasis([propose_role(column) for column in columns])
-    proposals = with_leaks(enough.proposals, source)
-    n_noisy = sum(proposal.role == "epsilon-quasi" for proposal in proposals)
+    sample = sampled_columns(source, most=MOST_RECORDS)
+    enough = enough_k_quasis(without_twins([propose_role(column) for column in columns], sample[0]))
+    proposals = with_leaks(enough.proposals, *sample)
+    k = suggested_k(proposals)
+    n_noisy = sum(proposal.role == "epsilon-quasi" and proposal.is_quasi for proposal in proposals)
     head = HEADER.format(
         source=toml_string(name),
         n_records=columns[0].n_records,
         epsilon=EPSILON if n_noisy else "",
-        averages=AVERAGES if n_noisy else "",
+        averages=AVERAGES.format(k=k) if n_noisy else "",
+        k=k,
     )
     explained = ROLES + enough.explained
     read = [comment(f"ATTENTION: the data {note.what} {note.fix}") for note in notes]
     quasis = [proposal for proposal in proposals if proposal.role in QUASIS and not proposal.is_left_out]
     signs = [DECIMAL_COMMA] if any(proposal.column.has_commas for proposal in quasis) else []
-    unlisted = [UNLISTED] if enough.left_out else []
+    unlisted = [UNLISTED] if any(proposal.is_left_out for proposal in proposals) else []
     parts = [head, *signs, *unlisted, *read, *lines_about_persons(proposals)]
     parts += [explained] if quasis else [NOTHING_TO_PROTECT, explained]
     if n_noisy:
         parts.append(RANGES + (TOGETHER.format(n=n_noisy) if n_noisy > 1 else ""))
-    if any(proposal.groups for proposal in proposals):
+    if any(proposal.groups for proposal in proposals if not proposal.is_left_out):
         parts.append(LISTS.format(shared_by_many=SHARED_BY_MANY))
-    return "\n".join([*parts, *(_section(proposal) for proposal in proposals)])
+    return ProposedPolicy(
+        text="\n".join([*parts, *(_section(proposal) for proposal in proposals)]),
+        n_records=columns[0].n_records,
+        columns=tuple(map(proposed_column, proposals)),
+        warnings=(*table_warnings(parts), *missing_codes(proposals)),
+    )
 
 
 def _section(proposal: Proposal) -> str:
@@ -144,7 +164,8 @@ def _section(proposal: Proposal) -> str:
         lines.append(f"domain = {toml_value(list(proposal.domain))}   # {EDIT_ME}: what such a number can be\n")
     if proposal.is_left_out:
         shown = "".join([header, *lines]).splitlines(keepends=True)
-        return comments + comment(LEFT_OUT) + "".join(line if line.startswith("#") else f"# {line}" for line in shown)
+        comments += comment(LEFT_OUT.format(why=proposal.left_out_because))
+        return comments + "".join(line if line.startswith("#") else f"# {line}" for line in shown)
     return "".join([comments, header, *lines])
 
 

@@ -33,6 +33,8 @@ class Proposal:
     reason: str
     notes: tuple[str, ...] = ()
     names_a_person: bool = False
+    is_text: bool = False
+    """Whether it is an identifier because it is text that is unique, or free; where such text repeats it says nothing."""
     may_number_records: bool = False
     """Whether its name leaves open if it numbers persons, records or something else."""
     hierarchy: Hierarchy | None = None
@@ -47,6 +49,12 @@ class Proposal:
     """Whether nothing told that others may know it, so that it is a k-quasi for safety alone."""
     left_out_because: str = ""
     """Why the column is not published; its section is then a comment. Empty where it is published, or is an identifier."""
+
+    follows_from: str = ""
+    """The column that says the same, if that is why this one is left out."""
+
+    gives_away: bool = False
+    """Whether it is left out because it would give people away if it were kept as it is."""
 
     @property
     def is_left_out(self) -> bool:

@@ -96,4 +96,4 @@ def numbers(column: ColumnProfile, _: frozenset[Meaning]) -> Proposal | None:
 
 def has_many_numbers(column: ColumnProfile) -> bool:
     """Whether the column holds so many different numbers that noise can hide them."""
-    return is_numeric(column) and column.n_distinct > FEW
+    return is_numeric(column) and column.n_distinct > FEW and not is_nominal(column)

@@ -67,14 +67,14 @@ def test_noise_and_averages_are_two_kinds_of_marks_in_the_first_chart():
     """Filled and open dots, told apart without colour, with a legend; all cells are there."""
     grid, choice = averaged_grid()
     page = explore_page(grid, choice)
-    (chart,) = [own for own in drawings(page) if "Linking risk against distortion" in own]
+    chart, _ = [own for own in drawings(page) if "Linking risk against distortion" in own]
     assert drawings(page)[0] == chart
     n_averages = sum(cell.group is not None for cell in grid.cells)
     assert chart.count('class="open s') == n_averages > 0
     assert "filled: noise" in chart
     assert "open: averages" in chart
     words = words_of(page)
-    assert "Filled dots are noise, open ones averages." in words
+    assert "Filled marks are noise, open ones averages." in words
     assert (
         "Figures of averages are exact: an attacker who knows every quasi-identifier of everybody makes the same"
         in words

@@ -14,6 +14,7 @@ from kepsilon.pages.figures import grid_front
 from kepsilon.pages.figures.grid_lead import why_words
 from kepsilon.pages.render import explore_page
 from kepsilon.pages.wording import percent
+from kepsilon.predict.verdicts import AttributeVerdict
 from material.made_up_results import made_up_error, made_up_grid, made_up_prediction
 from material.page_checks import check_page, drawings
 
@@ -116,7 +117,7 @@ def test_four_hundred_cells_stay_under_the_limit():
     epsilons = (0.05, 0.1, 0.5, 1, 2, 3, 4, 8, 16, 32)
     grid, choice = made_up_grid(ks=ks, epsilons=epsilons, names=("height", "weight", "income"))
     assert len(grid.cells) == 400
-    check_page(explore_page(grid, choice), largest=320_000)
+    check_page(explore_page(grid, choice), largest=370_000)
 
 
 @pytest.mark.parametrize(
@@ -286,7 +287,7 @@ def test_a_single_k_is_named_in_its_charts():
 def test_dots_of_many_k_share_colours_only_with_their_neighbours(n_ks):
     """The legend names all of them, and no colour twice."""
     ks = range(2, 2 + n_ks)
-    (chart,) = (
+    chart, _ = (
         one for one in drawings(explore_page(*made_up_grid(ks=ks, epsilons=(1, 2)))) if "against distortion" in one
     )
     legend = re.findall(r'<circle[^>]*class="f(\d)"/></g><text[^>]*>k = (\d+)(?: to (\d+))?<', chart)
@@ -302,3 +303,41 @@ def test_the_line_joins_what_nothing_beats_in_both():
     ]
     found = grid_front._unbeaten([grid_front._ranked(cell) for cell in cells])
     assert [(one.distortion, one.risk) for one in found] == [(0.1, 0.5), (0.3, 0.1)]
+
+
+def test_risk_against_distortion_is_the_first_chart_and_names_the_chosen_and_the_current_cell():
+    """Drawn for broad screens and for slim ones; k and ε stand beside the marks of the broad one."""
+    grid, choice = made_up_grid()
+    other = next(cell for cell in grid.cells if cell.prediction is not None and cell != choice.cell)
+    policy = grid.policy.with_changes(k=other.k, epsilon=other.epsilon, algorithm=other.algorithm)
+    grid = replace(grid, policy=policy)
+    assert grid.current == other
+    page = explore_page(grid, choice)
+    broad, slim, *rest = drawings(page)
+    assert page.index("<svg") < page.index('class="tiles"')
+    for chart in (broad, slim):
+        assert 'aria-label="Linking risk against distortion"' in chart
+        assert ">your policy: " + other.name in chart
+        assert 'class="limit"' in chart
+    assert all("against distortion" not in chart for chart in rest)
+    assert f">chosen: k {choice.cell.k}, ε {choice.cell.epsilon:g}<" in broad
+    assert f">your policy: k {other.k}, ε {other.epsilon:g}<" in broad
+    assert ">chosen<" in slim
+    assert ">your policy<" in slim
+    rows = re.findall(r'<tr class="([^"]*)">.*?<td class="w">([^<]*)</td></tr>', page)
+    assert sum("your policy" in mark for _, mark in rows) == 1
+
+
+def test_a_choice_with_a_useless_attribute_is_not_drawn(refuses_useless):
+    """It would stretch the axis, and nobody can choose it; the table says which attribute is useless."""
+    grid, choice = made_up_grid()
+    bad = next(cell for cell in grid.cells if cell.prediction is not None and cell not in (choice.cell, grid.current))
+    verdict = AttributeVerdict(role="epsilon-quasi", verdict="useless", reason="Made up.", share=1.0)
+    useless = replace(bad, prediction=replace(bad.prediction, verdicts={"height": verdict}))
+    marked = replace(grid, cells=tuple(useless if cell is bad else cell for cell in grid.cells))
+    before, after = (explore_page(own, choice) for own in (grid, marked))
+    assert "One choice leaves an attribute useless" not in before
+    assert "One choice leaves an attribute useless and would be refused" in words_of(after)
+    assert "useless: height" in after
+    n_marks = [len(re.findall(r"<(circle|rect|path)", drawings(page)[0])) for page in (before, after)]
+    assert n_marks[1] == n_marks[0] - 1

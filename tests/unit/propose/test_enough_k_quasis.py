@@ -12,7 +12,7 @@ import pyarrow as pa
 import pytest
 
 import kepsilon as ke
-from kepsilon.propose.enough_k_quasis import ALWAYS, MOST_TIMES, TYPICAL_K
+from kepsilon.propose.enough_k_quasis import ALWAYS, GUESSED_TIMES, TYPICAL_K
 
 N = 400
 KEPT_BITS = math.log2(N / TYPICAL_K)
@@ -62,7 +62,7 @@ def test_few_k_quasis_all_stay(n_columns):
 
 def test_many_columns_of_little_detail_all_stay():
     """What counts is how much the columns hold together, not how many there are."""
-    n = int(MOST_TIMES * KEPT_BITS)
+    n = int(GUESSED_TIMES * KEPT_BITS)
     text = ke.propose_policy(pa.table({f"c{j}": column(2, j) for j in range(n)}))
     assert len(roles(text)) == n
     assert "bits of detail" not in text
@@ -73,7 +73,7 @@ def test_of_too_many_the_rest_is_left_out_and_explained():
     columns = {f"c{j}": column(8, j) for j in range(12)}
     text = ke.propose_policy(pa.table(columns))
     staying = roles(text)
-    assert len(staying) == max(ALWAYS, int(MOST_TIMES * KEPT_BITS / 3))
+    assert len(staying) == max(ALWAYS, int(GUESSED_TIMES * KEPT_BITS / 3))
     assert set(staying.values()) == {"k-quasi"}
     left_out = sorted(set(columns) - set(staying))
     words = re.sub(r"\n# ", " ", text)
@@ -115,19 +115,28 @@ def test_what_others_know_stays_before_what_is_only_guessed():
     assert len(staying) < len(columns)
 
 
-def test_numbers_among_the_rest_become_epsilon_quasis():
-    """Noise hides them within each class, and they cost the k-quasis nothing."""
-    columns = {f"c{j}": column(8, j) for j in range(10)}
-    ages = np.random.default_rng(3).integers(0, 99, N).tolist()
-    days = {f"sex_{j}": column(8, 20 + j) for j in range(7)}
-    text = ke.propose_policy(pa.table({**columns, **days, "age": ages}))
-    attribute = tomllib.loads(text)["attributes"]["age"]
-    assert attribute["role"] == "epsilon-quasi"
-    assert {"precision", "range", "domain"} <= set(attribute)
-    assert 'Numbers that are epsilon-quasis instead: "age".' in re.sub(r"\n# ", " ", text)
-    assert "so noise hides its numbers within each class instead" in re.sub(r"\n# ", " ", text)
-    assert "# epsilon = 2.0" in text
+@pytest.mark.parametrize(("n_columns", "role"), [(1, "epsilon-quasi"), (4, "k-quasi"), (17, None)])
+def test_numbers_are_epsilon_quasis_while_classes_are_large(n_columns, role):
+    """In small classes noise and averages say no more than the class does, so intervals are better; beyond the room, nothing."""
+    columns = {f"region_{j}": column(2, j) if n_columns == 1 else column(8, j) for j in range(n_columns)}
+    numbers = np.random.default_rng(3).integers(0, 99, N).tolist()
+    text = ke.propose_policy(pa.table({**columns, "amplitude": numbers}))
+    attribute = tomllib.loads(text)["attributes"].get("amplitude", {})
+    assert attribute.get("role") == role
+    if role == "epsilon-quasi":
+        assert {"precision", "range", "domain"} <= set(attribute)
+        assert "# epsilon = 2.0" in text
+    else:
+        assert "# epsilon = " not in text
+        assert "noise or averages would tell little more" in re.sub(r"\n# ", " ", text)
     ke.Policy.from_dict(decided(text))
+
+
+def test_age_stays_whatever_else_there_is():
+    """Everybody knows it, and every analyst asks for it."""
+    columns = {f"region_{j}": column(8, 20 + j) for j in range(12)}
+    ages = np.random.default_rng(3).integers(0, 99, N).tolist()
+    assert roles(ke.propose_policy(pa.table({**columns, "age": ages})))["age"] == "k-quasi"
 
 
 def test_no_quasi_is_ever_proposed_to_be_kept():

@@ -32,10 +32,14 @@ def test_a_column_that_follows_from_weight_and_height_is_named():
     """With the attacker, how many records are linked, and what to do; the text stays a policy."""
     text = kepsilon.propose_policy(table(bmi=hospital(N).leaky["bmi"]))
     said = section(text, "bmi")
-    assert "CAREFUL, it gives people away: whoever knows" in said
+    assert "NOT PUBLISHED. It gives people away: whoever knows" in said
     assert "works out what bmi must be" in said
     assert 'accept_leak = "reason"' in said
-    assert tomllib.loads(text)["attributes"]["bmi"]["role"] == "sensitive"
+    assert 'Suggested instead: role = "k-quasi"' in said
+    document = tomllib.loads(text)
+    assert "bmi" not in document["attributes"]
+    assert document["unlisted_columns"] == "drop"
+    assert '# [attributes.bmi]\n# role = "k-quasi"' in text
 
 
 def test_a_column_that_tells_nothing_is_not():
@@ -51,7 +55,7 @@ def test_a_hostile_name_cannot_end_the_comment(name):
     text = kepsilon.propose_policy(table(**{name: hospital(N).leaky["bmi"]}))
     document = tomllib.loads(text)
     assert "k" not in document
-    assert name in document["attributes"]
+    assert name not in document["attributes"]
 
 
 def test_no_value_of_a_record_is_said():

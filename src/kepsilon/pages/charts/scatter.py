@@ -19,6 +19,7 @@ from kepsilon.pages.charts.drawing import (
     xy,
 )
 from kepsilon.pages.charts.lines import Limit
+from kepsilon.pages.charts.names_beside import Mark, names_beside
 
 SHAPES = ("circle", "square", "triangle", "diamond")
 
@@ -36,6 +37,10 @@ class Dot:
     is_chosen: bool = False
     is_open: bool = False
     """Drawn as an outline, so that two kinds of dots can be told apart without colour."""
+    is_current: bool = False
+    """Drawn inside a square: what there is now."""
+    words: str = ""
+    """Written beside the dot if there is room; always beside the chosen and the current one."""
 
 
 def scatter_chart(
@@ -54,6 +59,7 @@ def scatter_chart(
     chosen_words: str = "chosen",
     filled_words: str = "",
     open_words: str = "",
+    current_words: str = "",
     width: float = WIDTH,
     height: float = 300,
 ) -> Drawing:
@@ -94,12 +100,17 @@ def scatter_chart(
     for dot in drawable:
         if dot.is_chosen:
             parts.append(circle(x.place(dot.x), y.place(dot.y), 8.5, "ring"))
+        if dot.is_current:
+            parts.append(rectangle(x.place(dot.x) - 8, y.place(dot.y) - 8, 16, 16, "ring"))
+    marks = [Mark(x.place(dot.x), y.place(dot.y), dot.words, dot.is_chosen or dot.is_current) for dot in drawable]
+    parts += names_beside(marks, left=left + 4, top=top, right=width, bottom=bottom)
     samples = [(circle(9, 0, 4.6, f"f{colour}"), name) for name, colour in colours]
     samples += [(shape(kind, 9, 0, 4.6, "ink" if open_words else "hollow"), name) for name, kind in shapes]
     samples += [(circle(9, 0, 4.6, "ink"), filled_words)] if filled_words else []
     samples += [(circle(9, 0, 4.6, "open outline"), open_words)] if open_words else []
     samples += [(path("M0 0H18", "axis"), "nothing has less of both")] if len(front) > 1 else []
     samples += [(circle(9, 0, 6.5, "ring"), chosen_words)] if any(dot.is_chosen for dot in drawable) else []
+    samples += [(rectangle(3, -6, 12, 12, "ring"), current_words)] if any(dot.is_current for dot in drawable) else []
     drawn, last = legend(samples, left=0, top=height + 14, right=width)
     return drawing(parts + drawn, width=width, height=last + 8, title=title)
 

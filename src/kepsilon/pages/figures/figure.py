@@ -27,6 +27,8 @@ class Figure:
     sentences: Sequence[str]
     drawing: Drawing | None
     table: Table
+    slim: Drawing | None = None
+    """The chart as narrow screens show it, where one drawing does not do for all."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

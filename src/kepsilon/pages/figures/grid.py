@@ -11,16 +11,16 @@ from kepsilon.pages.charts.palette import GREY, ORANGE, VERMILLION
 from kepsilon.pages.figures.explored import Explored
 from kepsilon.pages.figures.figure import Figure, Section, Table
 from kepsilon.pages.figures.grid_curves import error_figures, risk_figures
-from kepsilon.pages.figures.grid_front import compared_figures, front_figures
+from kepsilon.pages.figures.grid_front import compared_figures
 from kepsilon.pages.wording import NOTHING, exact, percent
 from kepsilon.predict.prediction import Prediction
 
 
 def grid_sections(explored: Explored) -> Iterator[Section]:
     algorithms = explored.grid.algorithms
-    front = [*front_figures(explored), *compared_figures(explored)]
-    if front:
-        yield Section(title="Risk against distortion", figures=front)
+    compared = [*compared_figures(explored)]
+    if compared:
+        yield Section(title="Noise or averages", figures=compared)
     risks = [figure for algorithm in algorithms for figure in risk_figures(explored, algorithm)]
     errors = [
         figure

@@ -4,11 +4,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from kepsilon.grid.cells import Cell
+from kepsilon.grid.choice import is_ranked
 from kepsilon.pages.charts import Dot, Series, Style, line_chart, scatter_chart, styles_of
 from kepsilon.pages.charts.axes import percent as axis_percent
+from kepsilon.pages.charts.drawing import WIDTH, Drawing
 from kepsilon.pages.charts.palette import BLUE, N_COLOURS, VERMILLION
 from kepsilon.pages.charts.scatter import SHAPES
 from kepsilon.pages.figures.explored import Explored, is_wide, setting_words
@@ -22,11 +24,19 @@ _RISKS = (0.01, 0.02, 0.05, 0.1, 0.2)
 
 def front_figures(explored: Explored) -> Iterator[Figure]:
     limits, best = explored.choice.limits, explored.chosen
-    ranked = [ranked for cell in explored.grid.cells if (ranked := _ranked(cell)) is not None]
+    current = explored.grid.current
+    ranked = [
+        ranked
+        for cell in explored.grid.cells
+        if (ranked := _ranked(cell)) is not None and (is_ranked(cell) or cell is current)
+    ]
     if not ranked:
         return
+    n_useless = sum(
+        cell.prediction is not None and bool(cell.prediction.refused_useless) for cell in explored.grid.cells
+    )
     shape_of = {algorithm: SHAPES[i % len(SHAPES)] for i, algorithm in enumerate(explored.grid.algorithms)}
-    front = _unbeaten(ranked)
+    front = _unbeaten([one for one in ranked if is_ranked(one.cell)])
     colours = _colours(explored.grid.ks)
     dots = [
         Dot(
@@ -35,25 +45,20 @@ def front_figures(explored: Explored) -> Iterator[Figure]:
             next(colour for ks, colour in colours if one.cell.k in ks),
             shape_of[one.cell.algorithm],
             is_front=one in front,
-            is_pale=not limits.allow(one.cell),
+            is_pale=not limits.allow(one.cell) or not is_ranked(one.cell),
             is_chosen=one.prediction == best,
             is_open=one.cell.group is not None,
+            is_current=one.cell is current,
+            words=_name(one.cell) if one in front or one.cell is current or one.prediction == best else "",
         )
         for one in ranked
     ]
-    yield Figure(
-        title="Every choice, one dot",
-        sentences=[
-            (
-                "Down is safer, left is closer to the original. "
-                + ("Filled dots are noise, open ones averages. " if _has_both(explored) else "")
-                + "Distortion is the mean over attributes of the detail lost and "
-                "the error as a share of the range. Along the line nothing has less of both"
-                + ("; pale dots are outside the limits." if limits.stated() else ".")
-            )
-        ],
-        drawing=scatter_chart(
-            dots,
+
+    def drawn(marks: Sequence[Dot], *, width: float, height: float) -> Drawing:
+        return scatter_chart(
+            marks,
+            width=width,
+            height=height,
             title="Linking risk against distortion",
             x_label="distortion",
             y_label="records linked",
@@ -66,12 +71,48 @@ def front_figures(explored: Explored) -> Iterator[Figure]:
             y_log=is_wide([dot.y for dot in dots]),
             limit=explored.limit("max_risk"),
             chosen_words=f"chosen: {setting_words(best)}" if best else "",
-        ),
+            current_words="" if current is None else f"your policy: {current.name}",
+        )
+
+    yield Figure(
+        title="Risk against distortion: every choice is a mark",
+        sentences=[
+            (
+                "Down is safer, left is closer to the original. "
+                + ("Filled marks are noise, open ones averages. " if _has_both(explored) else "")
+                + "Distortion is the mean over attributes of the detail lost and of "
+                "the error in units of the spread. Along the line nothing has less of both"
+                + ("; pale marks are outside the limits." if limits.stated() else ".")
+                + (f" {_not_drawn(n_useless)}" if n_useless else "")
+            )
+        ],
+        drawing=drawn([_named(dot, full=True) for dot in dots], width=760, height=380),
+        slim=drawn([_named(dot, full=False) for dot in dots], width=WIDTH, height=300),
         table=Table(
             headers=["nothing has less of both", "distortion", "linking risk"],
             rows=[[setting_words(one.prediction), distortion(one.distortion), percent(one.risk)] for one in front],
         ),
     )
+
+
+def _not_drawn(n_useless: int) -> str:
+    """How many cells would be refused for a useless attribute, as a sentence."""
+    what = "One choice leaves" if n_useless == 1 else f"{n_useless:,} choices leave"
+    return f"{what} an attribute useless and would be refused; of these only your policy's own is drawn."
+
+
+def _name(cell: Cell) -> str:
+    """k, and ε or the size of groups, as short as a mark needs it."""
+    return ", ".join(filter(None, (f"k {cell.k}", cell.short_setting)))
+
+
+def _named(dot: Dot, *, full: bool) -> Dot:
+    """The mark with the name that stands beside it; where there is little room, only the chosen and the current have one."""
+    what = [*(["chosen"] if dot.is_chosen else []), *(["your policy"] if dot.is_current else [])]
+    if not what:
+        return dot if full else replace(dot, words="")
+    said = " and ".join(what)
+    return replace(dot, words=f"{said}: {dot.words}" if full and dot.words else said)
 
 
 def compared_figures(explored: Explored) -> Iterator[Figure]:

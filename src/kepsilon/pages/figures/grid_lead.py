@@ -51,7 +51,8 @@ def grid_lead(explored: Explored) -> list[str]:
     n_cells, n_met = len(explored.grid.cells), len(explored.met)
     refused = f", {n_cells - n_met:,} of which cannot be met" if 0 < n_met < n_cells else ""
     of_records = f"for {plural(explored.grid.records.counted, 'record')}, before anything is drawn"
-    lead = [f"Worked out {of_records}: {plural(n_cells, 'choice')} of {choices_words(explored)}{refused}."]
+    lead = [] if explored.chosen is None else [explored.grid.in_words(explored.choice)[0]]
+    lead += [f"Worked out {of_records}: {plural(n_cells, 'choice')} of {choices_words(explored)}{refused}."]
     limits = limits_words(explored)
     if limits:
         lead.append(f"Limits: {limits}.")

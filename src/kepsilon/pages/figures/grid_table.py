@@ -10,6 +10,9 @@ from kepsilon.pages.figures.explored import Explored
 from kepsilon.pages.wording import distortion, exact, give, percent
 from kepsilon.predict.prediction import ExpectedError, Prediction
 
+_CLASSES = {"chosen": "chosen", "your": "current", "front": "front", "outside": "outside", "useless": "outside"}
+"""How a row is styled, by the first word of each of its marks."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GridRow:
@@ -61,12 +64,15 @@ def grid_rows(explored: Explored) -> Iterator[GridRow]:
             continue
         marks = [
             *(["chosen"] if cell == explored.choice.cell else []),
+            *(["your policy"] if cell is explored.grid.current else []),
             *(["front"] if cell.pareto else []),
             *(["outside limits"] if not explored.choice.limits.allow(cell) else []),
+            *(["useless: " + ", ".join(prediction.refused_useless)] if prediction.refused_useless else []),
         ]
+        classes = dict.fromkeys(_CLASSES[mark.split()[0].rstrip(":")] for mark in marks)
         risk = prediction.linking_risk.headline.risk
         yield GridRow(
-            css_class=" ".join(mark.split()[0] for mark in marks),
+            css_class=" ".join(classes),
             mark=", ".join(marks),
             fields=[
                 *setting,

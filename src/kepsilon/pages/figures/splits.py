@@ -129,7 +129,7 @@ def _costs(cells: list[tuple[Cell, Prediction]]) -> Figure:
     return Figure(
         title="What it costs",
         sentences=[
-            "The mean over all quasi-identifiers of detail lost, and of the error of noise or averages as a share of the range.",
+            "The mean over all quasi-identifiers of detail lost, and of the error of noise or averages in units of the spread.",
         ],
         drawing=bar_chart(bars, title="Distortion by split", label="distortion"),
         table=Table(
