@@ -15,6 +15,7 @@ import pytest
 import kepsilon as ke
 from kepsilon.auditing import stated_attackers, whole_records
 from kepsilon.evaluate.linking.attackers import EVERYTHING
+from kepsilon.rounding import percent
 from material.audited_releases import NUMERIC_QUASIS, arrow, classes_of, patients_policy, released
 from material.file_tamperings import FILE_TAMPERINGS, NEAREST, REASON, leaky_patients, leaky_policy, write_leaky_release
 
@@ -215,14 +216,18 @@ def test_a_share_above_one_is_wrong_wherever_it_stands(folder):
 
 
 def test_a_record_that_hides_who_works_out_a_column_is_warned_about(folder):
-    """Row and headline are changed together, so that they agree; what the audit finds is statistical, so it warns."""
+    """All that states the figure is changed together, so that it agrees; what the audit finds is statistical, so it warns."""
     where, original = folder
     path = where / "release.csv.curator.json"
     record = json.loads(path.read_text(encoding="utf-8"))
+    stated = percent(record["linking_risk"]["headline"]["share"])
     record["attackers"] = [row for row in record["attackers"] if not row["how"].startswith("works out")]
     nearest = record["attackers"][1]
     who = f"whoever knows {nearest['knows']}, and {nearest['how']}"
     record["linking_risk"]["headline"] = {"share": nearest["expected"], "attacker": who, "standard_error": 0}
+    mark = record["verdict"]["risk"]
+    assert f"links {stated} of" in mark["sentence"]
+    mark["sentence"] = mark["sentence"].replace(f"links {stated} of", f"links {percent(nearest['expected'])} of")
     path.write_text(json.dumps(record), encoding="utf-8")
     audited = ke.audit(original, where / "release.csv", leaky_policy())
     assert not audited.broken

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 
 import pytest
 
@@ -167,3 +168,28 @@ def test_without_limits_nothing_is_chosen(kepsilon_command, case):
     assert outcome.code == 0
     assert "→" not in outcome.out
     assert "No limit was stated, so nothing is chosen" in outcome.out
+
+
+def after_the_program(pasted):
+    """The arguments of a command as a shell would take it apart; the program may be `python -m kepsilon` here."""
+    words = shlex.split(pasted.replace("\\\n", " "))
+    return words[next(i for i, word in enumerate(words) if word.endswith("kepsilon")) + 1 :]
+
+
+def test_the_answer_comes_first_and_fits_eighty_columns(kepsilon_command, case, monkeypatch):
+    """One sentence, what changes in the policy, the next command, and only then the table; that command works as pasted."""
+    monkeypatch.chdir(case)
+    monkeypatch.setenv("COLUMNS", "80")
+    outcome = kepsilon_command("explore", "people.csv", "-p", "policy.toml", "--max-risk", "0.4")
+    assert outcome.code == 0, outcome.err
+    out = outcome.out
+    assert out.startswith("Take ")
+    places = [out.index(words) for words in ("Change in policy.toml:", "Next, to write that policy:", "The front, ")]
+    assert places == sorted(places)
+    assert max(map(len, out.splitlines())) <= 80
+    command = out.partition("Next, to write that policy:\n")[2].partition("\n\n")[0]
+    written = kepsilon_command(*after_the_program(command))
+    assert written.code == 0, written.err
+    checking = written.out.partition("Next:\n")[2].partition("\n\n")[0]
+    checked = kepsilon_command(*after_the_program(checking))
+    assert checked.code == 0, checked.err

@@ -62,6 +62,7 @@ const seenIn = frame => {
   }
   for (const chart of page.querySelectorAll("svg")) {
     const paper = chart.getBoundingClientRect();
+    if (!paper.width) continue;
     found.letters = Math.min(found.letters, 11.5 * paper.width / chart.viewBox.baseVal.width);
     for (const text of chart.querySelectorAll("text")) {
       const box = text.getBoundingClientRect();

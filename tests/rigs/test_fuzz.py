@@ -20,4 +20,4 @@ def test_whatever_is_done_nothing_breaks_and_nothing_leaks(part):
         if tried.failures:
             failures[f"python -m rigs.fuzz --case {seed}"] = tried.failures
     assert not failures
-    assert n_released >= PER_TEST / 3, "refusals alone would show little; about two cases in three end in a release"
+    assert n_released >= PER_TEST / 4, "refusals alone would show little; about two cases in five end in a release"

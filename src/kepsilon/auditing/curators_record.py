@@ -28,6 +28,7 @@ from kepsilon.auditing.residuals import n_taken_out_with_class
 from kepsilon.auditing.single_risk import ROUNDING
 from kepsilon.auditing.stated_attackers import compare_attackers
 from kepsilon.auditing.stated_laws import why_not_judged
+from kepsilon.auditing.stated_verdicts import compare_verdicts
 from kepsilon.auditing.survival import compare_survival
 from kepsilon.json_values import Json, json_of
 from kepsilon.policy.guarantee import statement
@@ -99,6 +100,7 @@ def check_record(case: AuditCase, path: Path) -> None:
     compare_homogeneity(case, document, found)
     compare_survival(case, document, found)
     compare_attackers(case, document, known, found)
+    compare_verdicts(case, document, known, found)
     _hold_against_largest(case, document, found)
     named = ", ".join(quoted(path, most=80) for path in found.wrong[:MOST_NAMED])
     if len(found.wrong) > MOST_NAMED:

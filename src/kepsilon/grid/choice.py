@@ -209,15 +209,15 @@ def _what_binds(candidates: Sequence[Cell], best: Cell, limits: Limits) -> str |
 
 def _why_none(cells: Sequence[Cell], candidates: Sequence[Cell], limits: Limits) -> str:
     if not candidates:
-        refused = [cell for cell in cells if cell.refused]
-        if refused:
-            return f"no cell of the grid can be met; the first: {refused[0].name}: {refused[0].refused}"
         useless = {name for cell in cells if cell.prediction for name in cell.prediction.refused_useless}
         if useless:
             return (
-                f"every cell of the grid leaves an attribute useless, one of {', '.join(sorted(useless))}, and the policy "
-                "does not accept that (accept_useless)."
+                f"every cell of the grid that can be met leaves an attribute useless, one of {', '.join(sorted(useless))}, and "
+                "the policy does not accept that (accept_useless)."
             )
+        refused = [cell for cell in cells if cell.refused]
+        if refused:
+            return f"no cell of the grid can be met; the first: {refused[0].name}: {refused[0].refused}"
         return (
             "no cell of the grid has a defined distortion: an epsilon-quasi is changed, but its values have no range."
         )

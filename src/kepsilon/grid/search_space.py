@@ -87,7 +87,7 @@ def _crossing(low: float, at_low: float, high: float, at_high: float) -> float:
 
 
 def smallest_group(sizes: IntArray, *, k: int, max_risk: float | None, max_individual_risk: float | None) -> int | None:
-    """The smallest groups that keep limits on risk in classes of these sizes; None where no groups do.
+    """The size of groups that keeps limits on risk in classes of these sizes and makes most groups; None where none keeps them.
 
     A class of m records has m // g groups of g, or is one group. Whoever knows all quasis links one record of each group.
     """

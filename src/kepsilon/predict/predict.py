@@ -218,7 +218,15 @@ def _prediction(
         largest_possible_by_matching=_largest_by_matching(expected, joined),
     )
     return Prediction(
-        verdict=verdict_on_release(policy, recoding, outlook.groups, persons, linking_risk, verdicts),
+        # One pass over the classes serves several ε, and the policy states only one of them.
+        verdict=verdict_on_release(
+            policy.model_copy(update={"epsilon": epsilon}) if policy.draws_noise else policy,
+            recoding,
+            outlook.groups,
+            persons,
+            linking_risk,
+            verdicts,
+        ),
         verdicts=verdicts,
         algorithm=policy.algorithm,
         k=policy.k,

@@ -72,7 +72,7 @@ def kept_columns_figures(record: Record) -> Iterator[Figure]:
     sentences = [
         f"Kept columns are published as they are. Of {plural(len(columns), 'kept column')}, "
         + (
-            f"{len(alarms):,} {gives} people away, which the policy accepts; "
+            f"{len(alarms):,} {gives} people away to an attacker, which the policy accepts; "
             if alarms
             else "none was found to give people away; "
         )

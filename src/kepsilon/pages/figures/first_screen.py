@@ -75,7 +75,7 @@ def sentence(record: Record) -> str:
     headline = record.linking_risk.predicted.headline.risk.total
     return (
         f"{released_words(record)} {are} released; the promise is {verdict.promise.state}, "
-        f"{out_of(headline)} records are linked on average ({_limit_words(record)}"
+        f"an attacker links {out_of(headline)} records on average ({_limit_words(record)}"
         f"{', exceeded' if verdict.risk.state == ABOVE else ''}), and {useful}."
     )
 
