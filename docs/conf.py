@@ -31,6 +31,7 @@ myst_heading_anchors = 4
 html_math_renderer = "mathml"
 pygments_style = "default"
 pygments_dark_style = "monokai"
+smartquotes = False  # two dashes of an option stay two dashes
 nitpicky = True
 
 OUTSIDE = {

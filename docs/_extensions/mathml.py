@@ -10,13 +10,21 @@ from latex2mathml.converter import convert
 from sphinx.application import Sphinx
 
 
+BAR = '<mo stretchy="false">&#x0007C;</mo>'
+
+
+def written(formula: str, *, display: str = "inline") -> str:
+    """MathML of a formula. Bars of |z| stand close to what they are around, as `\\mid` between two things does not."""
+    return convert(formula, display=display).replace(BAR, BAR.replace(">", ' lspace="0" rspace="0">', 1))
+
+
 def _inline(writer: Any, node: nodes.math) -> None:
-    writer.body.append(convert(node.astext()))
+    writer.body.append(written(node.astext()))
     raise nodes.SkipNode
 
 
 def _block(writer: Any, node: nodes.math_block) -> None:
-    writer.body.append(f'<div class="formula">{convert(node.astext(), display="block")}</div>')
+    writer.body.append(f'<div class="formula">{written(node.astext(), display="block")}</div>')
     raise nodes.SkipNode
 
 
