@@ -26,7 +26,7 @@ birth_year = { role = "k-quasi", hierarchy = { type = "intervals", widths = [2, 
 sex = { role = "k-quasi", hierarchy = { type = "suppress", label = "Person" } }
 race = { role = "k-quasi", hierarchy = { type = "suppress" } }
 marital-status = { role = "k-quasi", hierarchy = { type = "suppress" } }
-hours-per-week = { role = "epsilon-quasi", precision = 1, range = "class" }
+hours-per-week = { role = "epsilon-quasi", precision = 1, range = "class", accept_useless = "a benchmark" }
 income = { role = "sensitive" }
 """
 

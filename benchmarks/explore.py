@@ -30,14 +30,14 @@ sex = { role = "k-quasi", hierarchy = { type = "suppress", label = "Person" } }
 race = { role = "k-quasi", hierarchy = { type = "suppress" } }
 marital = { role = "k-quasi", hierarchy = { type = "groups", levels = [ { "In marriage" = ["Married-civ-spouse",
     "Married-AF-spouse", "Married-spouse-absent"], "Alone" = ["Divorced", "Never-married", "Separated", "Widowed"] } ] } }
-height = { role = "epsilon-quasi", precision = 0.1, range = "class" }
+height = { role = "epsilon-quasi", precision = 0.1, range = "class", accept_useless = "a benchmark" }
 """.replace("\n    ", " ")
 VOTERS = """
 zip = { role = "k-quasi", hierarchy = { type = "mask" } }
 gender = { role = "k-quasi", hierarchy = { type = "suppress", label = "Person" } }
 birth_year = { role = "k-quasi", hierarchy = { type = "intervals", widths = [2, 4, 8] }, step = 1 }
 race = { role = "k-quasi", hierarchy = { type = "suppress" } }
-height = { role = "epsilon-quasi", precision = 0.1, range = "class" }
+height = { role = "epsilon-quasi", precision = 0.1, range = "class", accept_useless = "a benchmark" }
 party = { role = "sensitive" }
 score = { role = "sensitive" }
 """

@@ -39,7 +39,7 @@ zip = { role = "k-quasi", hierarchy = { type = "mask" } }
 gender = { role = "k-quasi", hierarchy = { type = "suppress", label = "Person" } }
 birth_year = { role = "k-quasi", hierarchy = { type = "intervals", widths = [2, 4, 8] } }
 race = { role = "k-quasi", hierarchy = { type = "suppress" } }
-height = { role = "epsilon-quasi", precision = 0.1, range = "class" }
+height = { role = "epsilon-quasi", precision = 0.1, range = "class", accept_useless = "a benchmark" }
 """
 
 

@@ -76,7 +76,12 @@ def prepare_kepsilon(
         }
         for name in QUASIS[data]
     }
-    attributes[NOISY[data][0]] = {"role": "epsilon-quasi", "precision": NOISY[data][1], "range": "class"}
+    attributes[NOISY[data][0]] = {
+        "role": "epsilon-quasi",
+        "precision": NOISY[data][1],
+        "range": "class",
+        "accept_useless": "a benchmark",
+    }
     attributes[SENSITIVE[data]] = {"role": "sensitive"}
     parameters = {"k": K, "epsilon": 2.0, "algorithm": algorithm, "max_suppression": MAX_SUPPRESSED / 100}
     policy = kepsilon.Policy.from_dict({**parameters, **settings, "attributes": attributes})

@@ -18,8 +18,20 @@ def cells_of(batch: Batch, middles: FloatArray | None = None) -> tuple[ValueCell
 
     `middles` has shape (n_epsilon_quasis,).
     """
-    values = batch.values if middles is None else batch.values - middles
-    return tuple(ValueCells.of(np.ascontiguousarray(values[:, j])) for j in range(values.shape[1]))
+    if middles is None:
+        return tuple(_of_true_values(batch, j) for j in range(batch.values.shape[1]))
+    return tuple(ValueCells.of(batch.values[:, j] - middle) for j, middle in enumerate(middles))
+
+
+def _of_true_values(batch: Batch, j: int) -> ValueCells:
+    """The values of the j-th ε-quasi in cells; from their codes, where there are some, which are far fewer numbers."""
+    values = np.ascontiguousarray(batch.values[:, j])
+    if batch.coded is None or np.isnan(values).any():  # a missing value has the code of 0
+        return ValueCells.of(values)
+    coded = batch.coded[j]
+    counts = np.bincount(coded.codes, minlength=len(coded.distinct))
+    occurring = np.flatnonzero(counts)
+    return ValueCells.of(coded.distinct[occurring], counts[occurring])
 
 
 def spreads_of(classes: Preview, cells: Sequence[ValueCells]) -> tuple[float | None, ...]:

@@ -108,7 +108,8 @@ class LocalColumns:
         return self._numbers[name]
 
     def largest(self, name: str) -> float:
-        return float(np.fmax.reduce(np.abs(self.numbers(name)), initial=0.0))
+        numbers = self.numbers(name)
+        return float(max(np.fmax.reduce(numbers, initial=0.0), -np.fmin.reduce(numbers, initial=0.0)))
 
     def leave_out(self, is_listed: Mapping[str, BoolArray], *, drop_missing: Sequence[str]) -> LeftOut:
         unlisted = np.zeros(self.n_records, dtype=np.bool_)
