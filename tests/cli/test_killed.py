@@ -145,6 +145,7 @@ def test_an_interrupt_cleans_up_and_exits_130(case, sent):
     """One line, no traceback, nothing left."""
     program = (
         "import os, signal, sys, time, kepsilon.pipeline.anonymise\n"
+        "signal.signal(signal.SIGINT, signal.default_int_handler)\n"  # ignored where tests run in the background
         "from kepsilon.cli import main\n"
         "from kepsilon.publish import release\n"
         "def slow(path):\n"
@@ -154,13 +155,12 @@ def test_an_interrupt_cleans_up_and_exits_130(case, sent):
         f"            '-o', {str(case / 'out.csv')!r}]\n"
         "main.main()"
     )
-    process = subprocess.Popen(
-        [sys.executable, "-c", program], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    )
-    assert process.stdout.readline() == "writing\n"
-    assert len(left_overs(case)) == 1
-    process.send_signal(sent)
-    _, err = process.communicate(timeout=30)
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    with subprocess.Popen([sys.executable, "-c", program], text=True, **pipes) as process:
+        assert process.stdout.readline() == "writing\n"
+        assert len(left_overs(case)) == 1
+        process.send_signal(sent)
+        _, err = process.communicate(timeout=30)
     assert process.returncode == 130
     assert err.strip() == "kepsilon: interrupted; nothing was released."
     assert sorted(path.name for path in case.iterdir()) == ["people.csv", "policy.toml"]

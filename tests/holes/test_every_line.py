@@ -102,6 +102,52 @@ FOUND = {
 """What was found, line by line, and the tests of it."""
 
 
+SAID = {
+    "h1": "kept columns of nested types",
+    "h2": "the public manifest of 0.1 told more than its release",
+    "h3": "the headline was true only for an attacker who uses no kept column",
+    "h4": "k of 0.1 counted records, not persons",
+    "h5": "all records of a class could share one diagnosis",
+    "h6": "the size of the noise gives an outlier away",
+    "h7": "labels of Mondrian singled people out",
+    "h8": "`audit` with a linkage let noise pass",
+    "h8: bytes": "`audit` of 0.1 did not see row numbers",
+    "h8: manifests": "did not look at keys of a manifest that it did not know",
+    "h9": "`audit` called honest releases broken",
+    "h10: mask": "one long code set the length of all labels",
+    "h10: formulas": "cells that a spreadsheet runs as formulas",
+    "h10: noise below the precision": "noise is small beside the precision",
+    "h10: choosing on the data": "is a choice made on the data",
+    "h10: overwriting": "drew new noise without a word",
+    "f1": "at the moment of publishing ended 0.1",
+    "f2": "replaced an input that had the name of a file beside the output",
+    "f3": "numbers with a huge exponent",
+    "f4": "could quote values of records",
+    "f5": "ended 0.1 with exit code 1",
+    "f6: encodings": "written in two encodings",
+    "f6: pipes": "named pipes, sockets and devices are refused",
+    "f6: quoted empty cells": "A quoted empty cell of a CSV file is missing",
+    "f7": "Kept columns keep their type",
+    "f8: passes": "goes through the classes twice, not up to 15 times",
+    "f8: mistakes": "tell all their mistakes at once",
+    "f9: domain": "The expected error honours `domain`",
+    "f9: missing records": "ignored records left out for missing and unlisted values",
+}
+"""Words of the changelog that name each hole and fault."""
+
+
+@pytest.fixture(scope="module")
+def changelog():
+    """The changelog with one blank between words."""
+    path = Path(__file__).parents[2] / "CHANGELOG.md"
+    return " ".join(path.read_text(encoding="utf-8").split())
+
+
+@pytest.mark.parametrize("line", SAID)
+def test_the_changelog_names_it(changelog, line):
+    assert changelog.count(SAID[line]) == 1, "every hole is named, and once"
+
+
 @pytest.fixture(scope="module")
 def named():
     """The names of all tests in this folder."""

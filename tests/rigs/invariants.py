@@ -218,8 +218,7 @@ def _left_before(case: Case) -> set[int]:
     for column in case.of_role("k-quasi"):
         attribute = case.document["attributes"][column.name]
         texts = [as_text(value) for value in as_read(column, case.document)]
-        no_value = {None, ""} if case.kind in CSV_KINDS else {None}
-        is_listed = {text: text in no_value or _lists(text, attribute, case) for text in set(texts)}
+        is_listed = {text: text is None or _lists(text, attribute, case) for text in set(texts)}
         left |= {i for i, text in enumerate(texts) if not is_listed[text]}
     return left
 
@@ -254,15 +253,13 @@ def _can_be_cut(text: str | None) -> bool:
 def _labels(case: Case, published: Published, pairs: Sequence[tuple[int, int]]) -> Iterator[str]:
     for column in case.of_role("k-quasi"):
         hierarchy = case.document["attributes"][column.name].get("hierarchy")
-        own, labels = as_read(column, case.document), published.column(column.name)
+        values, labels = as_read(column, case.document), published.column(column.name)
         seen: dict[tuple[Any, Any], bool] = {}
         for original, released in pairs:
-            value, label = own[original], labels[released]
+            value, label = values[original], labels[released]
             if (value, label) not in seen:
-                # In CSV an empty cell is null or empty text.
-                values = [None, ""] if not value and case.kind in CSV_KINDS else [value]
-                shown = [None, ""] if label is None else [label]  # an empty label counts as null
-                seen[value, label] = any(covers(s, v, hierarchy, case.hierarchy_files) for s in shown for v in values)
+                shown = [label] if label else [None, ""]  # an empty label counts as null
+                seen[value, label] = any(covers(own, value, hierarchy, case.hierarchy_files) for own in shown)
             if not seen[value, label]:
                 yield f"labels: a label ({(hierarchy or {}).get('type', 'no hierarchy')}) does not cover its record's value"
                 break

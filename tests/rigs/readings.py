@@ -29,8 +29,8 @@ def as_read(column: Column, document: Mapping[str, Any]) -> list[Any]:
 
     def read(value: Any) -> Any:
         text = as_text(value)
-        if text is None or (is_noisy and not text.strip()):
-            return None
+        if not text or (is_noisy and not text.strip()):
+            return None  # empty texts are missing, whether or not they are listed
         if text in codes or (text.strip() and text.strip() in [code.strip() for code in codes]):
             return None
         own = _pointed(text, comma=comma and not is_typed) if reads_numbers else text

@@ -10,9 +10,11 @@ import pytest
 
 from kepsilon.engines.arrow.coding import encode
 from kepsilon.errors import DataError
+from kepsilon.policy.reading import Reading
 from kepsilon.table.sensitive import code_values_in_order
-from rigs.columns import KEPT_TYPES
+from rigs.columns import KEPT_TYPES, Column
 from rigs.person_invariants import sensitive_values
+from rigs.readings import as_read
 
 
 @pytest.mark.parametrize("kind", KEPT_TYPES)
@@ -30,3 +32,13 @@ def test_sensitive_values_are_numbers_or_categories_for_the_rig_as_for_the_packa
     assert len(present) == n_values
     assert len(pairs) == n_values + (None in read)
     assert are_numbers == bool(present and not isinstance(next(iter(present)), str))
+
+
+@pytest.mark.parametrize("codes", [[""], [], ["?"], ["none\n"], ["?", " "]])
+def test_values_are_missing_for_the_rig_as_for_the_package(codes):
+    """An empty text is missing also where a list does not have it; the rig took it for a value that a set has to name."""
+    texts = ["", " ", "?", " ? ", "none", "none\n", "a", "null"]
+    column = Column(name="x", role="k-quasi", holds="categories", array=pa.array([*texts, None]))
+    read = as_read(column, {"attributes": {"x": {"role": "k-quasi", "missing_values": codes}}})
+    reading = Reading(missing_values=tuple(codes))
+    assert [value is None for value in read] == [*map(reading.means_missing, texts), True]

@@ -51,7 +51,10 @@ class NoiseLaw(Protocol):
         epsilon: float,
         steps: Sequence[Steps],
     ) -> FloatArray:
-        """ln P(published | original) of pairs, from shape (n_pairs, n_attributes) to (n_pairs,); −∞ where it is impossible."""
+        """ln P(published | original) of pairs, from shape (n_pairs, n_attributes) to (n_pairs,); −∞ where it is impossible.
+
+        Arguments may be broadcast together, so that all pairs of a class cost little: see `weigh_originals`.
+        """
 
     def expected_distances(
         self,

@@ -22,6 +22,9 @@ from kepsilon.table.steps import Steps
 _PAIRS = 1 << 17
 """Pairs of record and original at a time: few enough for their arrays to stay in a processor's cache."""
 
+_LARGE = 1 << 8
+"""Classes of so many points are weighed one by one, all pairs at once; smaller ones are put together."""
+
 _TIE = 1e-9
 """Logarithms of likelihoods that differ by no more than this, which is rounding, are equal."""
 
@@ -106,32 +109,77 @@ def weigh_originals(
     `originals` is its own, both of shape (n_records,).
     """
     published = np.nan_to_num(published)
-    best, n_best, total, own_likelihood = np.empty((4, len(class_ids)))
-    widths = np.diff(originals.starts)[class_ids]
-    ends = np.cumsum(widths)
-    first = 0
-    while first < len(class_ids):
-        done = int(ends[first]) - int(widths[first])
-        last = max(first + 1, int(np.searchsorted(ends, done + _PAIRS, side="right")))
-        part = slice(first, last)
-        begins = ends[part] - widths[part] - done
-        records = np.repeat(np.arange(first, last), widths[part])
-        # All points of each record's class, from the first on.
-        points = np.arange(len(records)) + np.repeat(originals.starts[class_ids[part]] - begins, widths[part])
-        ids = class_ids[records]
-        likelihood = mechanism.log_likelihoods(
-            published[records],
-            originals.points[points],
-            originals.low[ids],
-            originals.high[ids],
-            epsilon=epsilon,
-            steps=steps,
-        )
-        best[part] = np.maximum.reduceat(likelihood, begins)
-        behind = likelihood - best[records]
-        counts = originals.counts[points]
-        n_best[part] = np.add.reduceat(np.where(behind >= -_TIE, counts, 0), begins)
-        total[part] = np.add.reduceat(np.exp(behind) * counts, begins)
-        own_likelihood[part] = likelihood[begins + own[part] - originals.starts[class_ids[part]]]
-        first = last
+    found = np.empty((4, len(class_ids)))
+    is_large = np.diff(originals.starts)[class_ids] >= _LARGE
+    small, large = np.flatnonzero(~is_large), np.flatnonzero(is_large)
+    law = _Law(mechanism=mechanism, epsilon=epsilon, steps=steps)
+    found[:, small] = law.of_pairs(originals, published[small], class_ids[small], own[small])
+    large = large[np.argsort(class_ids[large], kind="stable")]
+    for records in np.split(large, np.flatnonzero(np.diff(class_ids[large])) + 1):
+        if records.size:
+            found[:, records] = law.of_class(originals, int(class_ids[records[0]]), published[records], own[records])
+    best, n_best, total, own_likelihood = found
     return Weighed(best=best, n_best=n_best, total=total, own=own_likelihood)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Law:
+    """How probable a mechanism makes what was published; figures are the four rows of a `Weighed`, in its order."""
+
+    mechanism: NoiseLaw
+    epsilon: float
+    steps: Sequence[Steps]
+
+    def of_pairs(self, originals: Originals, published: FloatArray, class_ids: IntArray, own: IntArray) -> FloatArray:
+        """Figures of records of any classes: each is put beside each point of its class."""
+        found = np.empty((4, len(class_ids)))
+        widths = np.diff(originals.starts)[class_ids]
+        ends = np.cumsum(widths)
+        first = 0
+        while first < len(class_ids):
+            done = int(ends[first]) - int(widths[first])
+            last = max(first + 1, int(np.searchsorted(ends, done + _PAIRS, side="right")))
+            part = slice(first, last)
+            begins = ends[part] - widths[part] - done
+            records = np.repeat(np.arange(first, last), widths[part])
+            # All points of each record's class, from the first on.
+            points = np.arange(len(records)) + np.repeat(originals.starts[class_ids[part]] - begins, widths[part])
+            ids = class_ids[records]
+            likelihood = self._log_likelihoods(
+                published[records], originals.points[points], originals.low[ids], originals.high[ids]
+            )
+            best = np.maximum.reduceat(likelihood, begins)
+            behind = likelihood - best[records - first]
+            counts = originals.counts[points]
+            n_best = np.add.reduceat(np.where(behind >= -_TIE, counts, 0), begins)
+            total = np.add.reduceat(np.exp(behind) * counts, begins)
+            found[:, part] = best, n_best, total, likelihood[begins + own[part] - originals.starts[class_ids[part]]]
+            first = last
+        return found
+
+    def of_class(self, originals: Originals, class_id: int, published: FloatArray, own: IntArray) -> FloatArray:
+        """Figures of records of one class, all of its points at once."""
+        found = np.empty((4, len(published)))
+        points = slice(originals.starts[class_id], originals.starts[class_id + 1])
+        counts = originals.counts[points].astype(np.float64)
+        n_records = max(1, _PAIRS // len(counts))
+        for first in range(0, len(published), n_records):
+            part = slice(first, first + n_records)
+            likelihood = self._log_likelihoods(
+                published[part, np.newaxis],
+                originals.points[points],
+                originals.low[[class_id]],
+                originals.high[[class_id]],
+            )
+            best = likelihood.max(axis=1)
+            own_likelihood = likelihood[np.arange(len(best)), own[part] - points.start]
+            likelihood -= best[:, np.newaxis]
+            rows, tied = np.nonzero(likelihood >= -_TIE)
+            n_best = np.bincount(rows, weights=counts[tied], minlength=len(best))
+            found[:, part] = best, n_best, np.exp(likelihood, out=likelihood) @ counts, own_likelihood
+        return found
+
+    def _log_likelihoods(
+        self, published: FloatArray, points: FloatArray, low: FloatArray, high: FloatArray
+    ) -> FloatArray:
+        return self.mechanism.log_likelihoods(published, points, low, high, epsilon=self.epsilon, steps=self.steps)

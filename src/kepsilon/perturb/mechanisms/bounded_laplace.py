@@ -13,6 +13,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from types import EllipsisType
 
 import numpy as np
 
@@ -95,17 +96,19 @@ class BoundedLaplace:
     ) -> FloatArray:
         """The mass of all values that are rounded and clamped to the published one, of the density of each original."""
         active = high > low
-        n_active = np.count_nonzero(active, axis=1)
-        is_alike = active.all() and len(active) > 0
-        total = np.zeros(len(published))
+        n_active = np.count_nonzero(active, axis=-1)
+        total = np.zeros(np.broadcast_shapes(published.shape, originals.shape, low.shape)[:-1])
         for j, own in enumerate(steps):
-            at = slice(None) if is_alike else np.flatnonzero(active[:, j])
-            lo = low[at, j]
-            lengths = epsilon / (n_active[0] if is_alike else n_active[at])
-            per_unit = lengths / (high[at, j] - lo)
-            begins, ends = _rounded_to(published[at, j], own)
-            begins, ends, centres = ((x - lo) * per_unit for x in (begins, ends, originals[at, j]))
-            total[at] += _log_masses(begins, ends, centres, lengths)
+            at = np.nonzero(active[..., j])
+            if not at[0].size:
+                continue
+            # Where all have noise nothing is picked out, and each array keeps its own shape.
+            where: tuple[IntArray, ...] | EllipsisType = ... if active[..., j].all() else at
+            lo, lengths = low[..., j][where], epsilon / n_active[where]
+            per_unit = lengths / (high[..., j][where] - lo)
+            begins, ends = _rounded_to(published[..., j][where], own)
+            begins, ends, centres = ((x - lo) * per_unit for x in (begins, ends, originals[..., j][where]))
+            total[where] += _log_masses(begins, ends, centres, lengths)
         return total
 
     def expected_distances(
@@ -199,9 +202,9 @@ def _log_masses(begins: FloatArray, ends: FloatArray, centres: FloatArray, lengt
     begins = np.clip(begins, -half, lengths - half)
     ends = np.clip(ends, half, lengths + half)
     beside = np.maximum(begins - centres, centres - ends)
-    masses: FloatArray = -np.maximum(beside, 0.0)
-    inside = np.flatnonzero(beside < 0)
-    begin, end, own = begins[inside], ends[inside], centres[inside]
+    inside = np.nonzero(beside < 0)
+    begin, end, own = (np.broadcast_to(x, beside.shape)[inside] for x in (begins, ends, centres))
+    masses: FloatArray = -np.maximum(beside, 0.0, out=beside)
     masses[inside] = np.log((np.expm1(begin - own) + np.expm1(own - end)) / np.expm1(begin - end))
     masses -= np.log(_whole_mass(centres, lengths))
     return masses

@@ -91,10 +91,11 @@ class Laplace:
         """−ε·max_j|x_j − v_j|/R_j: rounding and clamping are post-processing, which makes nobody surer."""
         del steps
         ranges = high - low
-        places = np.zeros(published.shape)
+        distances = np.abs(published - originals)
+        places = np.zeros(np.broadcast_shapes(distances.shape, ranges.shape))
         with np.errstate(over="ignore"):  # a range next to nothing
-            np.divide(np.abs(published - originals), ranges, out=places, where=ranges > 0)
-        farthest: FloatArray = -epsilon * np.minimum(places.max(axis=1, initial=0.0), _FARTHEST)
+            np.divide(distances, ranges, out=places, where=ranges > 0)
+        farthest: FloatArray = -epsilon * np.minimum(places.max(axis=-1, initial=0.0), _FARTHEST)
         return farthest
 
     def expected_distances(

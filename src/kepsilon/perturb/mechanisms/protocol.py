@@ -65,7 +65,9 @@ class Mechanism(Protocol):
         returns, rounding to the steps and clamping to a domain included.
 
         All have the shape (n_pairs, n_attributes), and the result (n_pairs,); −∞ where an original is ruled out. For two
-        originals of one class the difference is at most ε. An attribute that is not active tells nothing.
+        originals of one class the difference is at most ε. An attribute that is not active tells nothing. Shapes that are
+        broadcast together serve all pairs of one class: (n_records, 1, n_attributes) with (n_originals, n_attributes) and
+        ends (1, n_attributes) give (n_records, n_originals), and what depends on one of the two is worked out once.
         """
 
     def expected_distances(
