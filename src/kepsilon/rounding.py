@@ -40,6 +40,16 @@ def percent_at_most(share: float) -> str:
     return f"{min(100.0, float(f'{math.ceil(value / unit - 1e-9) * unit:.12g}')):g} %"
 
 
+def percent_above(share: float, limit: float) -> str:
+    """A share above a limit in per cent, with as many digits as show that it is above: 5.03 % where 5 % is allowed."""
+    shown = percent(share)
+    if share > limit and shown == percent(limit):
+        value = 100 * share
+        digits = (decimals for decimals in range(1, 8) if round(value, decimals) > round(100 * limit, decimals))
+        shown = f"{value:.{next(digits, 8)}f} %"
+    return shown
+
+
 def out_of(share: float) -> str:
     """A share as a number in 100, 1,000 and so on, such as "3 in 1,000"."""
     if share <= 0:

@@ -132,6 +132,22 @@ def test_a_column_that_gives_people_away_is_a_warning_that_names_who_links_how_m
     assert "and works out what inches must be, links" in case.audit().headline
 
 
+def test_without_a_linkage_the_headline_of_averages_says_what_it_lacks():
+    """Who was averaged with whom is not known then, so that fewer are linked through a kept column than `check` says."""
+    policy = leaky_policy().with_changes(epsilon=None, averages={"group": 5})
+    release = ke.anonymise(arrow(leaky_patients()), policy, unsafe_seed=1)
+    stated = next(own for own in release.record.attackers if own.how.startswith("works out"))
+    found = {}
+    for linkage in (release.linkage, None):
+        audited = ke.audit(arrow(leaky_patients()), release.frame, policy, linkage=linkage)
+        found[linkage is None] = next(own for own in audited.figures.attackers if own.how.startswith("works out"))
+        assert ("does not know who was averaged with whom" in audited.headline) is (linkage is None)
+        assert ("without making the groups" in audited.headline) is (linkage is None)
+    assert found[False].how == stated.how
+    assert found[False].risk.total == pytest.approx(stated.risk.total, abs=0.05)
+    assert found[True].risk.total < stated.risk.total
+
+
 def test_columns_that_tell_nothing_pass():
     """Illnesses were drawn apart from everything else."""
     columns = {name: values for name, values in leaky_patients().items() if name != "inches"}

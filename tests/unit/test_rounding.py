@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kepsilon.rounding import number, out_of, percent, percent_at_most, told_apart
+from kepsilon.rounding import number, out_of, percent, percent_above, percent_at_most, told_apart
 
 
 @pytest.mark.parametrize(
@@ -37,6 +37,21 @@ def test_a_bound_is_never_rounded_down(share):
     """What is said to be at most this much is no more."""
     words = percent_at_most(share)
     assert float(words.removesuffix(" %")) >= 100 * share - 1e-7
+
+
+@pytest.mark.parametrize(
+    ("share", "limit", "words"),
+    [
+        (0.0503, 0.05, "5.03 %"),
+        (0.050004, 0.05, "5.0004 %"),
+        (0.3, 0.05, "30 %"),
+        (0.04, 0.05, "4 %"),
+        (0.05, 0.05, "5 %"),
+    ],
+)
+def test_a_share_above_a_limit_reads_as_above_it(share, limit, words):
+    """A refusal that says “5 %, above 5 %” helps nobody."""
+    assert percent_above(share, limit) == words
 
 
 @given(st.floats(1e-6, 1 - 1e-6))

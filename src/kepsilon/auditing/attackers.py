@@ -52,6 +52,9 @@ BY_RECORD = "; by record, though persons may have several"
 MAKES_GROUPS = "makes the same groups"
 """How whoever knows the quasis begins where averages are published."""
 
+WITHOUT_GROUPS = ", without making the groups"
+"""What is added to how an attacker links who works out a kept column, where the audit does not know who was averaged with whom."""
+
 APART, TIMES = 0.05, 1.25
 """A headline of the curator's record is too low if ours exceeds it by so much, and is so many times as large."""
 
@@ -77,8 +80,19 @@ def report_whole_records(case: AuditCase, path: Path | None) -> None:
         case.findings.headline = f"{_largest_in_words(attackers)}{case.findings.headline}"
     if formula is not None and formula.risk is not None:
         case.findings.headline += f" W{formula.in_words[1:]}, links {percent(formula.risk.total)}."
+        if formula.how.endswith(WITHOUT_GROUPS):
+            case.findings.headline += _of_those_who_make_groups(case)
         if path is not None:
             _hold_headline_against(case, formula, formula.risk.total, path)
+
+
+def _of_those_who_make_groups(case: AuditCase) -> str:
+    """Why the figure of whoever works out a kept column can be lower than that of `check`, as the end of a headline."""
+    tells = "; with the linkage it would (--linkage)" if publishes_groups(case.policy) else ""
+    return (
+        " Whoever also makes the groups has fewer records to choose from, and can link more, as `check` and the curator's "
+        f"record say: the audit does not know who was averaged with whom{tells}."
+    )
 
 
 def _largest_in_words(attackers: Sequence[Attacker]) -> str:
@@ -122,7 +136,7 @@ def _attackers(case: AuditCase, known: AuditCase, looked: LookedAt, found: KeptC
         if policy.epsilon_quasis and figures.largest_risks is not None and not policy.draws_once_per_person:
             yield known_by_matching(policy, largest=figures.largest_risks.by_matching)
     if found is not None:
-        yield from _by_working_out(case, looked, found)
+        yield from _by_working_out(case, looked, found, makes_groups=known is not case)
     if why_not_judged(policy) is None or known is not case:
         yield from _who_know_more(known, looked)
 
@@ -183,7 +197,7 @@ def _by_same_groups(case: AuditCase) -> Iterator[Attacker]:
         yield replace(own, realised=share)
 
 
-def _by_working_out(case: AuditCase, looked: LookedAt, found: KeptColumns) -> Iterator[Attacker]:
+def _by_working_out(case: AuditCase, looked: LookedAt, found: KeptColumns, *, makes_groups: bool) -> Iterator[Attacker]:
     """Whoever works out the kept column through which most records are linked; nobody where that could be chance."""
     real = [own for own in found.columns if own.z >= REAL]
     if real:
@@ -193,7 +207,8 @@ def _by_working_out(case: AuditCase, looked: LookedAt, found: KeptColumns) -> It
         )
         # Nothing is drawn in what this attacker does: unless records were left out, what is expected is what happens.
         realised = worst.share_linked if case.policy.confidence is None else None
-        yield replace(own, realised=realised, measured_on=_measured_on(looked))
+        how = own.how + WITHOUT_GROUPS * (case.policy.averages is not None and not makes_groups)
+        yield replace(own, how=how, realised=realised, measured_on=_measured_on(looked))
 
 
 def _who_know_more(case: AuditCase, looked: LookedAt) -> Iterator[Attacker]:

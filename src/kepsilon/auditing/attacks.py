@@ -30,6 +30,7 @@ from kepsilon.auditing.person_figures import reidentification_of_persons
 from kepsilon.auditing.stated_laws import why_not_judged
 from kepsilon.evaluate.linking.reidentification import ChanceOfFinding, Reidentification
 from kepsilon.evaluate.linking.small_classes import MOST, attack_small_classes
+from kepsilon.rounding import percent
 from kepsilon.table.arrays import BoolArray, FloatArray, IntArray
 
 MOST_PAIRS = 1 << 28
@@ -98,20 +99,20 @@ def check_attacks(case: AuditCase) -> None:
         one_over_k=1 / policy.k,
         expected_nearest_neighbour=expected,
     )
-    average = f"{classes.n_classes / case.released.n_records:.2%} on average"
+    average = f"{percent(classes.n_classes / case.released.n_records)} on average"
     if policy.averages is not None:
         findings.headline = attack_groups(case)
         return
     if why is not None:
         findings.warning("attacks", why)
         findings.headline = (
-            f"Whoever knows the k-quasis alone places a record among its class: {average} (1/k = {1 / policy.k:.2%}). "
+            f"Whoever knows the k-quasis alone places a record among its class: {average} (1/k = {percent(1 / policy.k)}). "
             "What the noisy values add was not checked."
         )
     elif not policy.epsilon_quasis:
         findings.headline = (
             f"Without an epsilon-quasi, a record is one of its class: {average}, "
-            f"{1 / int(classes.n_released.min()):.2%} at worst (1/k = {1 / policy.k:.2%})."
+            f"{percent(1 / int(classes.n_released.min()))} at worst (1/k = {percent(1 / policy.k)})."
         )
     elif case.linkage is None:
         findings.note("attacks", "without a linkage no attack can be scored; expected figures stand instead.")
@@ -131,12 +132,12 @@ def _headline_without_attack(case: AuditCase, expected: float | None) -> str:
         )
     if expected is not None:
         return (
-            f"A nearest-neighbour attacker would link {expected:.2%} of the released records, if the noise is as claimed "
-            f"(1/k = {1 / case.policy.k:.2%})."
+            f"A nearest-neighbour attacker would link {percent(expected)} of the released records, if the noise is as claimed "
+            f"(1/k = {percent(1 / case.policy.k)})."
         )
     return (
         "No linkage, so no attack was scored; if the noise is as claimed, an attacker of single records would link at "
-        f"most {largest_expected_share(case):.2%} on average (1/k = {1 / case.policy.k:.2%})."
+        f"most {percent(largest_expected_share(case))} on average (1/k = {percent(1 / case.policy.k)})."
     )
 
 
@@ -186,8 +187,8 @@ def _attack_and_sum_up(case: AuditCase, linkage: Linkage, expected: float | None
         f"than 90 % ({sums.n_attacked:,} attacked).",
     )
     of = "the released records" if sums.n_attacked == n_released else f"the {sums.n_attacked:,} records attacked"
-    beside = f"1/k = {1 / policy.k:.2%}" + (f", expected {expected:.2%}" if expected is not None else "")
-    return f"The strongest attacker ({strongest}) links {shares[strongest]:.2%} of {of} ({beside})."
+    beside = f"1/k = {percent(1 / policy.k)}" + (f", expected {percent(expected)}" if expected is not None else "")
+    return f"The strongest attacker ({strongest}) links {percent(shares[strongest])} of {of} ({beside})."
 
 
 def links_in_doubt(sums: AttackSums) -> LinksInDoubt | None:

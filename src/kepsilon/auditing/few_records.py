@@ -14,6 +14,7 @@ from kepsilon.auditing.noise_law import Rounding
 from kepsilon.auditing.one_draw import has_own_draw, most_with_one_draw
 from kepsilon.auditing.residuals import n_taken_out_with_class
 from kepsilon.auditing.tail_bounds import chernoff_bound
+from kepsilon.rounding import percent
 from kepsilon.table.arrays import BoolArray, FloatArray, IntArray
 
 
@@ -94,8 +95,8 @@ def check_links(case: AuditCase, *, realised: float, expected: float) -> None:
     if chernoff_bound(realised / most, expected / most) < case.false_alarms.level("links", n_tests=1):
         case.findings.broken(
             "attacks",
-            f"a nearest-neighbour attacker links {realised / n:.2%} of the records, where the claimed noise leaves "
-            f"{expected / n:.2%} to expect: some records are less protected than claimed.",
+            f"a nearest-neighbour attacker links {percent(realised / n)} of the records, where the claimed noise leaves "
+            f"{percent(expected / n)} to expect: some records are less protected than claimed.",
         )
     elif math.isfinite(expected):
         case.findings.passed(

@@ -10,6 +10,7 @@ from typing import Literal
 from kepsilon.evaluate.linking.attackers import Attacker
 from kepsilon.evaluate.linking.reidentification import Reidentification
 from kepsilon.json_values import FrozenMapping, Json, JsonMapping, JsonValue, left_out_if_none
+from kepsilon.rounding import percent
 
 Severity = Literal["broken", "warning", "note", "passed"]
 SEVERITIES: tuple[Severity, ...] = ("broken", "warning", "note", "passed")
@@ -184,7 +185,7 @@ def quoted(name: str, *, most: int = 40) -> str:
 
 def share(part: float, whole: float) -> str:
     """The part in percent of the whole; "none" where the whole is 0."""
-    return f"{part / whole:.2%}" if whole else "none"
+    return percent(part / whole) if whole else "none"
 
 
 def counted(n: int, one: str, many: str) -> str:

@@ -27,6 +27,7 @@ from kepsilon.auditing.published_groups import (
 from kepsilon.json_values import Json
 from kepsilon.policy.names import shown_name
 from kepsilon.policy.roles import written
+from kepsilon.rounding import percent
 from kepsilon.table.arrays import FloatArray, IntArray
 
 SAME_GROUPS = "making the same groups"
@@ -87,8 +88,8 @@ def _most_of_a_person(case: AuditCase, groups: PublishedGroups) -> IntArray:
 
 def attack_groups(case: AuditCase) -> str:
     """Sets what whoever makes the same groups links in the release, and gives the headline."""
-    beside = f"1/k = {1 / case.policy.k:.2%}"
-    average = f"{case.classes.n_classes / case.released.n_records:.2%} on average"
+    beside = f"1/k = {percent(1 / case.policy.k)}"
+    average = f"{percent(case.classes.n_classes / case.released.n_records)} on average"
     if not publishes_groups(case.policy) or (case.policy.person is not None and case.linkage is None):
         case.findings.note("attacks", "who was averaged with whom does not show, so that no attack was scored.")
         return (
@@ -116,8 +117,8 @@ def attack_groups(case: AuditCase) -> str:
     )
     names = "names the right person for" if groups.are_persons else "places"
     return (
-        f"Whoever knows every true value of the quasi-identifiers, and makes the same groups, {names} {links / n:.2%} of the "
-        f"released records, {float(shares.max()):.2%} of a group at worst ({beside})."
+        f"Whoever knows every true value of the quasi-identifiers, and makes the same groups, {names} {percent(links / n)} of the "
+        f"released records, {percent(float(shares.max()))} of a group at worst ({beside})."
     )
 
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from kepsilon.grid.cells import Cell
 from kepsilon.grid.choice import is_ranked
+from kepsilon.rounding import percent
 
 WHO_LINKS = "Linked: by the strongest attacker of each split who needs to know nothing but the quasis."
 """Whose links the figures of splits are."""
@@ -74,4 +75,4 @@ def _by_risk(cell: Cell) -> tuple[float, ...]:
 
 def _in_words(cell: Cell) -> str:
     distortion, risk, _ = _figures(cell) or (0.0, 0.0, 0.0)
-    return f"distortion {distortion:.3f}, {risk:.2%} linked"
+    return f"distortion {distortion:.3f}, {percent(risk)} linked"

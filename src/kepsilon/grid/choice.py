@@ -14,6 +14,7 @@ from kepsilon.grid.cells import Cell
 from kepsilon.json_values import JsonValue
 from kepsilon.policy.policy import Policy
 from kepsilon.predict.individual_risk import three_digits_from
+from kepsilon.rounding import percent_above
 
 WORDS = {
     "max_risk": "linking risk",
@@ -203,7 +204,7 @@ def _what_binds(candidates: Sequence[Cell], best: Cell, limits: Limits) -> str |
     broken = limits.broken_by(next_better)
     return (
         f"Next, with a distortion of {_rank(next_better)[0]:.3f}, would be {next_better.name}; "
-        f"ruled out by {_names(broken)} ({_misses(next_better, broken)})."
+        f"ruled out by {_names(broken)} ({_misses(next_better, broken, limits)})."
     )
 
 
@@ -227,14 +228,14 @@ def _why_none(cells: Sequence[Cell], candidates: Sequence[Cell], limits: Limits)
         if name in limits.broken_by(least):
             parts.append(
                 f"{name} = {limit:g} is kept by no cell; the cell where the {WORDS[name]} is smallest is {least.name}, "
-                f"with {_shown(least, name)}"
+                f"with {_shown(least, name, limit)}"
             )
     if parts:
         return f"no cell of the grid keeps the limits: {'; '.join(parts)}."
     nearest = min(candidates, key=lambda cell: (limits.miss(cell), _rank(cell)))
     return (
         f"every limit is kept by some cells, but no cell keeps all; {nearest.name} comes nearest "
-        f"({_misses(nearest, limits.broken_by(nearest))})."
+        f"({_misses(nearest, limits.broken_by(nearest), limits)})."
     )
 
 
@@ -262,16 +263,17 @@ def _limited(cell: Cell, limit: str) -> Estimate:
     return cell.prediction.suppression
 
 
-def _shown(cell: Cell, name: str) -> str:
+def _shown(cell: Cell, name: str, limit: float) -> str:
     found = _limited(cell, name)
     if found.total == math.inf:
         return "undefined"
     simulated = f" plus three standard errors of {found.standard_error:.2g}" if found.variance else ""
-    return f"{found.total:.2%}{simulated}"
+    return f"{percent_above(found.total, limit)}{simulated}"
 
 
-def _misses(cell: Cell, broken: set[str]) -> str:
-    return ", ".join({WORDS[name]: f"{WORDS[name]} {_shown(cell, name)}" for name in WORDS if name in broken}.values())
+def _misses(cell: Cell, broken: set[str], limits: Limits) -> str:
+    shown = {name: _shown(cell, name, limit) for name, limit in limits.stated().items() if name in broken}
+    return ", ".join({WORDS[name]: f"{WORDS[name]} {shown[name]}" for name in WORDS if name in shown}.values())
 
 
 def _names(broken: set[str]) -> str:

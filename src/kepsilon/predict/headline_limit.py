@@ -11,7 +11,7 @@ from kepsilon.policy.policy import Policy
 from kepsilon.policy.roles import written
 from kepsilon.predict.prediction import Prediction
 from kepsilon.predict.total_suppression import halved
-from kepsilon.rounding import percent
+from kepsilon.rounding import percent_above
 
 
 def above_max_risk(
@@ -28,7 +28,9 @@ def above_max_risk(
     if limit is None or at_most <= limit:
         return None
     simulated = (
-        f" ({percent(at_most)} with three standard errors of what was simulated)" if headline.risk.variance else ""
+        f" ({percent_above(at_most, limit)} with three standard errors of what was simulated)"
+        if headline.risk.variance
+        else ""
     )
     ways = []
     if policy.averages is not None:
@@ -40,7 +42,7 @@ def above_max_risk(
     ways += ["a larger k", f"max_risk = {min(1.0, math.ceil(1000 * at_most) / 1000):g}"]
     return Problem(
         where="",
-        what=f"{headline.attacker}, would link {percent(headline.risk.total)} of the records on average{simulated}, above "
-        f"max_risk = {written(limit)}. Nothing was released.",
+        what=f"{headline.attacker}, would link {percent_above(headline.risk.total, limit)} of the records on average"
+        f"{simulated}, above max_risk = {written(limit)}. Nothing was released.",
         fix=f"What would work, or may: {'; or '.join(ways)}.",
     )

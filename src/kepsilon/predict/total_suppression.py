@@ -11,6 +11,7 @@ from kepsilon.policy.exact_bounds import SMALLEST_EPSILON
 from kepsilon.policy.policy import Policy
 from kepsilon.policy.roles import written
 from kepsilon.predict.prediction import Prediction
+from kepsilon.rounding import percent, percent_above
 
 
 def above_total_suppression(
@@ -28,23 +29,25 @@ def above_total_suppression(
     if limit is None or total <= limit:
         return None
     shares = prediction.suppressed
-    causes = [f"k = {policy.k} leaves out {shares.by_k:.2%} of the records read"]
+    causes = [f"k = {policy.k} leaves out {percent_above(shares.by_k, limit)} of the records read"]
     ways = []
     if shares.by_confidence is not None:
         causes.append(
-            f"confidence {written(policy.confidence or 0)} is expected to leave out {shares.by_confidence.total:.2%}"
+            f"confidence {written(policy.confidence or 0)} is expected to leave out {percent(shares.by_confidence.total)}"
         )
     if shares.missing:
-        causes.append(f"{shares.missing:.2%} lack a value")
+        causes.append(f"{percent(shares.missing)} lack a value")
     if shares.unlisted:
-        causes.append(f"{shares.unlisted:.2%} hold an unlisted value")
+        causes.append(f"{percent(shares.unlisted)} hold an unlisted value")
     if shares.by_cap:
-        causes.append(f"{shares.by_cap:.2%} are above max_records_per_person = {policy.max_records_per_person}")
+        causes.append(f"{percent(shares.by_cap)} are above max_records_per_person = {policy.max_records_per_person}")
         ways.append("a larger max_records_per_person")
     what = ", and ".join(causes)
     if len(causes) > 1:
-        what += f": {shares.together.total:.2%} together"
-    what += f" ({total:.2%} with three standard errors of what was simulated)" * bool(shares.together.variance)
+        what += f": {percent_above(shares.together.total, limit)} together"
+    what += f" ({percent_above(total, limit)} with three standard errors of what was simulated)" * bool(
+        shares.together.variance
+    )
     if shares.by_confidence is not None:
         # Smaller ε bring back only what confidence takes out.
         could_do = shares.before_noise <= limit

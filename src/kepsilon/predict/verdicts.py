@@ -16,7 +16,7 @@ from kepsilon.json_values import JsonValue
 from kepsilon.policy.names import shown_name
 from kepsilon.policy.policy import Policy
 from kepsilon.policy.roles import written
-from kepsilon.rounding import percent, percent_at_most, told_apart
+from kepsilon.rounding import percent, percent_above, percent_at_most, told_apart
 
 KEPT, COARSER, USELESS = "kept", "coarser", "useless"
 """The verdicts on an attribute, the best first."""
@@ -159,17 +159,18 @@ def _some(names: Sequence[str], n: int) -> str:
 
 def risk_of(headline: Headline, *, largest: float, policy: Policy) -> Mark:
     """The headline with its attacker against `max_risk`, and how sure an attacker can be of any one record."""
-    limit = policy.max_risk
+    limit, share = policy.max_risk, percent(headline.risk.total)
     if limit is None:
         state, held = NO_LIMIT, "no limit stated"
     elif headline.risk.at_most <= limit:
         state, held = WITHIN, f"within max_risk = {written(limit)}"
     else:
+        share = percent_above(headline.risk.total, limit)
         state, held = ABOVE, f"above max_risk = {written(limit)}"
     who = headline.attacker[:1].upper() + headline.attacker[1:]
     return Mark(
         state=state,
-        sentence=f"{who}, links {percent(headline.risk.total)} of the records on average ({held}); {_surest(policy)} is at "
+        sentence=f"{who}, links {share} of the records on average ({held}); {_surest(policy)} is at "
         f"most {percent_at_most(largest)} sure of any one record.",
     )
 

@@ -54,9 +54,7 @@ def test_a_refused_own_split_is_not_compared():
     """The others are still ranked."""
     words = answer([cell("own", 0, 0, refused="no"), cell("age", 0.1, 0.1), cell("income", 0.3, 0.05)])
     assert words[0] == "Your policy's own split cannot be compared with others."
-    assert words[1].startswith(
-        "Least distorted: age as ε-quasi (distortion 0.100, 10.00% linked). Fewest linked: income"
-    )
+    assert words[1].startswith("Least distorted: age as ε-quasi (distortion 0.100, 10 % linked). Fewest linked: income")
 
 
 def test_where_nothing_can_be_met_nothing_is_said_to_be_best():

@@ -191,12 +191,12 @@ def test_without_limits_nothing_is_outside_them():
     ("why", "said"),
     [
         (
-            "no cell of the grid keeps the limits: max_risk = 0.01 is kept by no cell; the cell where the linking risk is smallest is ola, with 2.00%",
-            "No cell of the grid keeps the limits: linking risk at most 1 % is kept by no cell; the cell where the linking risk is smallest is ola, with 2.00%.",
+            "no cell of the grid keeps the limits: max_risk = 0.01 is kept by no cell; the cell where the linking risk is smallest is ola, with 2 %",
+            "No cell of the grid keeps the limits: linking risk at most 1 % is kept by no cell; the cell where the linking risk is smallest is ola, with 2 %.",
         ),
         (
-            "Less distorted would be x; ruled out by max_risk and max_error (error 6.00%).",
-            "Less distorted would be x; ruled out by the limit on linking risk and the limit on error (error 6.00%).",
+            "Less distorted would be x; ruled out by max_risk and max_error (error 6 %).",
+            "Less distorted would be x; ruled out by the limit on linking risk and the limit on error (error 6 %).",
         ),
         ("max_suppression = 1e-05 binds", "Suppression at most 0.001 % binds."),
         ("--max-error binds.", "The limit on error binds."),

@@ -448,7 +448,9 @@ def test_an_accepted_leak_is_told_with_the_reason_for_it():
     policy = PolicyDocument(document={**record.policy.document, "attributes": roles})
     kept = {**record.kept_columns, "weight": weight}
     words = words_of(release_page(replace(record, policy=policy, kept_columns=kept), made_up_pictures()))
-    assert "Of 2 kept columns, 1 gives people away, which the policy accepts; no other was noted." in words
+    assert (
+        "Of 2 kept columns, 1 gives people away to an attacker, which the policy accepts; no other was noted." in words
+    )
     assert words.count(f"W{said[1:]}.") == 2  # a warning at the top, and the figure
     assert "weight is published all the same. The curator's reason: Weights are public." in words
     assert "Of 1 kept column, none was found to give people away; none was noted." in words_of(full_page())
