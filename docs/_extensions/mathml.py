@@ -9,7 +9,6 @@ from docutils import nodes
 from latex2mathml.converter import convert
 from sphinx.application import Sphinx
 
-
 BAR = '<mo stretchy="false">&#x0007C;</mo>'
 
 
