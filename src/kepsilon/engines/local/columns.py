@@ -13,7 +13,7 @@ import pyarrow as pa
 from kepsilon.engines.arrow.coding import as_doubles, encode, holds_numbers, missingness, only_occurring, rank_by_hash
 from kepsilon.engines.arrow.formulas import n_formulas
 from kepsilon.engines.arrow.merging import merged_table
-from kepsilon.engines.arrow.moving import stored, taken, taken_as_is
+from kepsilon.engines.arrow.moving import stored, taker
 from kepsilon.engines.arrow.persons import Persons, code_persons
 from kepsilon.engines.arrow.whole_columns import taken_rows, whole_columns
 from kepsilon.engines.local.classes import LocalClasses
@@ -219,14 +219,14 @@ class LocalColumns:
     def close(self) -> None:
         """Nothing is on disk."""
 
-    def coded(self, records: IntArray) -> tuple[CodedValues, ...]:
-        """The ε-quasis of the records at some positions among those not left out, coded once for all recodings."""
+    def coded(self) -> tuple[CodedValues, ...]:
+        """The ε-quasis of all records that are not left out, coded once for all recodings."""
         if self._coded is None:
             self._coded = tuple(
                 code_values(self.numbers(name), precision=self._roles.precisions[name])
                 for name in self._roles.epsilon_quasis
             )
-        return tuple(own if len(records) == len(own.codes) else own.of(records) for own in self._coded)
+        return self._coded
 
     def forget_codes(self) -> None:
         """Frees the memory that codes take; they are made anew if they are asked for again."""
@@ -241,9 +241,13 @@ class LocalColumns:
         return None if self._sensitive is None else self._sensitive[records]
 
     def kept_columns(self, records: IntArray, names: Sequence[str]) -> dict[str, WholeColumn]:
-        """Some kept columns of the records at some positions, which rise, among those not left out."""
+        """Some kept columns of the records at some positions among those not left out, in their order."""
         rows = records if self._stays is None else self._stays[records]
-        return whole_columns(taken_rows(self._table.select(list(names)), rows))
+        order = np.argsort(rows)
+        own = whole_columns(taken_rows(self._table.select(list(names)), rows[order]))
+        places = np.empty_like(order)
+        places[order] = np.arange(len(order))
+        return {name: column.of(places) for name, column in own.items()}
 
     def epsilon_quasis(self, records: IntArray) -> FloatArray:
         """The ε-quasis of the records at some positions among those not left out, shape (n_records, n_epsilon_quasis)."""
@@ -251,32 +255,38 @@ class LocalColumns:
         values = np.empty((len(records), len(names)))
         for j, name in enumerate(names):
             own = self.numbers(name)
-            values[:, j] = own if len(own) == len(records) else own[records]
+            values[:, j] = own[records]
         return values
 
     def merge(self, recoding: Recoding, released: ReleasedRecords, *, whole: Collection[str]) -> LocalMerged:
-        """Labels, noisy values and kept columns of the released records in one table, in their order.
+        """Labels, noisy values and kept columns of the released records, in the order in which they will be published.
 
         Algorithm 1, lines 8 to 10. Every column is copied, so that no shared buffer, dictionary or metadata holds a
-        value of a record that was left out.
+        value of a record that was left out. That is done when rows are asked for.
         """
         self._numbers.clear()
         self._coded = self._persons = self._sensitive = None
-        rows = released.records if self._stays is None else self._stays[released.records]
+        fields = {name: self._table.schema.field(name) for name in self._roles.kept}
+        takers = {
+            name: taker(self._table.column(name), codes_text=shown_type(field) == field.type)
+            for name, field in fields.items()
+        }
+        self._table = self._table.drop_columns(list(fields))
+        stays, roles, integers = self._stays, self._roles, self._integers.intersection(whole)
 
-        def kept(name: str) -> tuple[pa.Field, pa.Array | pa.ChunkedArray]:
-            before = self._table.schema.field(name)
-            take = taken if shown_type(before) == before.type else taken_as_is
-            column = take(self._table.column(name), rows)
-            self._table = self._table.drop_columns([name])
-            return taken_field(before, column.type), column
+        def table_of(rows: slice) -> pa.Table:
+            records, class_ids, published = released.at(rows)
 
-        table = merged_table(
-            self._roles,
-            recoding,
-            released.class_ids,
-            released.published,
-            kept,
-            integers=self._integers.intersection(whole),
+            def kept(name: str) -> tuple[pa.Field, pa.Array | pa.ChunkedArray]:
+                column = takers[name](records if stays is None else stays[records])
+                return taken_field(fields[name], column.type), column
+
+            return merged_table(roles, recoding, class_ids, published, kept, integers=integers)
+
+        def linkage() -> tuple[IntArray, IntArray]:
+            records, class_ids, _ = released.at(slice(None))
+            return records if stays is None else stays[records], class_ids
+
+        return LocalMerged(
+            table_of, linkage, self._source, n_records=len(released.order), input_types=self.input_types
         )
-        return LocalMerged(table, rows, released.class_ids, self._source, input_types=self.input_types)

@@ -9,7 +9,6 @@ its records, nor on the classes that happen to be looked at with it, so that eve
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -22,10 +21,10 @@ from kepsilon.perturb.averages.resplits import split_again
 from kepsilon.perturb.averages.segments import starts_of
 from kepsilon.randomness import ByteSource, shuffled_positions
 from kepsilon.table.arrays import FloatArray, IntArray
+from kepsilon.threads import each_of
 
 _TOGETHER = 1 << 16
 """Records of classes that are grouped together, about: what they need stays in the processor's cache."""
-_THREADS = 2
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,12 +92,7 @@ def group_records(
             meets=None if meets is None else _of_records(meets, records),
         )
 
-    if len(blocks) == 1:
-        found = [group_block(blocks[0])]
-    else:
-        with ThreadPoolExecutor(_THREADS) as threads:
-            found = list(threads.map(group_block, blocks))
-    return _together(found, blocks, order)
+    return _together(list(each_of(blocks, group_block)), blocks, order)
 
 
 def _of_records(meets: GroupsMeet, records: IntArray) -> GroupsMeet:

@@ -1,0 +1,46 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Runs pieces of work on the cores of this machine, several at a time; NumPy and Arrow compute without holding Python's lock."""
+
+from __future__ import annotations
+
+import os
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import TypeVar
+
+Piece = TypeVar("Piece")
+Found = TypeVar("Found")
+
+_MOST = 4
+"""Threads at the most: each takes memory of its own, and more of them wait for one another."""
+
+
+def n_threads() -> int:
+    """How many pieces of work run at a time."""
+    can_tell = hasattr(os, "sched_getaffinity")  # not on every system; it knows of limits that `cpu_count` does not
+    n_cores = len(os.sched_getaffinity(0)) if can_tell else os.cpu_count() or 1
+    return min(_MOST, n_cores)
+
+
+def each_of(pieces: Sequence[Piece], work: Callable[[Piece], Found]) -> Iterator[Found]:
+    """What `work` finds in every piece, in the order of the pieces. A single piece is worked on where it is.
+
+    Work runs ahead of whoever takes what was found, but by a few pieces only, so that what was found takes little memory.
+    What goes wrong in a piece is raised here; pieces that were not begun are not worked on any more.
+    """
+    if len(pieces) <= 1 or n_threads() == 1:
+        yield from map(work, pieces)
+        return
+    with ThreadPoolExecutor(n_threads()) as threads:
+        ahead: deque[Future[Found]] = deque()
+        try:
+            for piece in pieces:
+                ahead.append(threads.submit(work, piece))
+                if len(ahead) > n_threads():
+                    yield ahead.popleft().result()
+            while ahead:
+                yield ahead.popleft().result()
+        finally:
+            for own in ahead:
+                own.cancel()
