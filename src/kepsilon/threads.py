@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs pieces of work on the cores of this machine, several at a time; NumPy and Arrow compute without holding Python's lock."""
+"""Runs pieces of work on the cores of this machine, several at a time; NumPy and Arrow compute without Python's lock."""
 
 from __future__ import annotations
 
@@ -14,6 +14,10 @@ Found = TypeVar("Found")
 
 _MOST = 4
 """Threads at the most: each takes memory of its own, and more of them wait for one another."""
+
+
+_PIECE = 1 << 17
+"""Numbers of an array that one piece of work is about: enough to be worth handing over, few enough for a processor's cache."""
 
 
 def n_threads() -> int:
@@ -44,3 +48,10 @@ def each_of(pieces: Sequence[Piece], work: Callable[[Piece], Found]) -> Iterator
         finally:
             for own in ahead:
                 own.cancel()
+
+
+def in_pieces(n: int, work: Callable[[slice], None]) -> None:
+    """Lets `work` fill arrays of n numbers, some neighbouring ones at a time."""
+    pieces = [slice(first, min(first + _PIECE, n)) for first in range(0, n, _PIECE)]
+    for _ in each_of(pieces, work):
+        pass

@@ -26,7 +26,7 @@ from kepsilon.evaluate.group_sums import GroupSums
 from kepsilon.evaluate.large_class import merge_counts, one_class
 from kepsilon.evaluate.linking.joined_records import JoinedLinks
 from kepsilon.evaluate.originals.members import members_of
-from kepsilon.evaluate.outliers import OutlierSums, extremes_of, recoverable_outliers
+from kepsilon.evaluate.outliers import OutlierSums, extremes_of, extremes_of_counted, recoverable_outliers
 from kepsilon.evaluate.simulation import Blocks
 from kepsilon.evaluate.tally import Expected
 from kepsilon.perturb.mechanisms import mechanism_of
@@ -278,7 +278,7 @@ def outliers_of(
             found[name] = recoverable_outliers(
                 extremes_of(ranges.values[:, j], ranges.class_ids, n_classes=n_classes, counts=counts, persons=persons)
                 if classes is None
-                else extremes_of(classes.values, classes.class_ids, n_classes=n_classes, counts=classes.counts),
+                else extremes_of_counted(classes),
                 low=ranges.low[:, j],
                 high=ranges.high[:, j],
                 sizes=sizes,

@@ -13,9 +13,7 @@ from kepsilon.table.arrays import IntArray
 from kepsilon.table.blocks import block_bounds
 from kepsilon.table.classes import SUPPRESSED
 from kepsilon.table.coded_values import CodedValues
-
-_PART = 1 << 16
-"""Records worked on together: few enough to stay in a processor's cache."""
+from kepsilon.threads import in_pieces
 
 _KEY_BITS = 64
 
@@ -44,17 +42,19 @@ def in_class_order(class_ids: IntArray, coded: Sequence[CodedValues], *, n_class
     while sum(widths) + class_bits + position_bits > _KEY_BITS and widths:
         widths.pop()
     keys = np.empty(n, dtype=np.uint64)
-    for first in range(0, n, _PART):
-        part = slice(first, first + _PART)
+
+    def fill(part: slice) -> None:
         own = class_ids[part].astype(np.int64)
         own[own == SUPPRESSED] = n_classes  # behind all classes
         for width, values in zip(widths, coded, strict=False):
             own <<= width
             own |= values.codes[part]
-        key = own.astype(np.uint64)
+        key = own.view(np.uint64)
         key <<= np.uint64(position_bits)
-        key |= np.arange(first, first + len(own), dtype=np.uint64)
+        key |= np.arange(part.start, part.stop, dtype=np.uint64)
         keys[part] = key
+
+    in_pieces(n, fill)
     keys.sort()
     n_in_classes = int(np.searchsorted(keys, np.uint64(n_classes) << np.uint64(sum(widths) + position_bits)))
     keys = keys[:n_in_classes]
@@ -71,13 +71,15 @@ def in_class_order(class_ids: IntArray, coded: Sequence[CodedValues], *, n_class
     return ClassOrder(records=records, coded=tuple(found))
 
 
-def _bits(keys: NDArray[np.uint64], shift: int, width: int, dtype: np.dtype[np.signedinteger]) -> IntArray:
+def _bits(keys: NDArray[np.uint64], shift: int, width: int, dtype: np.dtype[np.integer]) -> IntArray:
     """`width` bits of every key, from bit `shift` on."""
     found = np.empty(len(keys), dtype=dtype)
     mask = np.uint64((1 << width) - 1)
-    for first in range(0, len(keys), _PART):
-        part = slice(first, first + _PART)
+
+    def fill(part: slice) -> None:
         found[part] = (keys[part] >> np.uint64(shift)) & mask
+
+    in_pieces(len(keys), fill)
     return found
 
 

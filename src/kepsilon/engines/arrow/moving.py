@@ -83,7 +83,8 @@ def _taken_large(together: pa.Array, kind: pa.DataType, rows: IntArray) -> pa.Ch
     piece = np.cumsum(lengths, dtype=np.int64) // _MOST_TEXT
     cuts = [0, *(np.flatnonzero(np.diff(piece)) + 1).tolist(), len(rows)]
     pieces = [
-        rebuilt(together.take(from_numpy(rows[first:last])).cast(kind), kind) for first, last in itertools.pairwise(cuts)
+        rebuilt(together.take(from_numpy(rows[first:last])).cast(kind), kind)
+        for first, last in itertools.pairwise(cuts)
     ]
     return pa.chunked_array(pieces, type=kind)
 

@@ -19,7 +19,7 @@ from kepsilon.table.coded_values import CodedValues
 from kepsilon.table.whole_records import WholeColumn
 from kepsilon.threads import each_of
 
-_RECORDS_TOGETHER = 1 << 18
+_RECORDS_TOGETHER = 1 << 19
 """About how many records are looked at together: many enough for NumPy, few enough for arrays to stay small."""
 
 
@@ -83,7 +83,9 @@ class LocalClasses:
         return each_of(self._batches, lambda own: look(self._batch(own, records)))
 
     def draw(self, draw: Draw[Found], *, random: Random) -> Iterator[Found]:
-        records = self._sorted = dataclasses.replace(self._in_order(), coded=())  # drawing needs the memory of the codes
+        records = self._sorted = dataclasses.replace(
+            self._in_order(), coded=()
+        )  # drawing needs the memory of the codes
         self._columns.forget_codes()
         self._published = np.empty(records.values.shape)
         self._stays = np.empty(len(records.records), dtype=np.bool_)

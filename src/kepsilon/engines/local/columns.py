@@ -5,10 +5,11 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from kepsilon.engines.arrow.coding import as_doubles, encode, holds_numbers, missingness, only_occurring, rank_by_hash
 from kepsilon.engines.arrow.formulas import n_formulas
@@ -36,6 +37,20 @@ from kepsilon.table.records_per_person import are_beyond_cap
 from kepsilon.table.sensitive import SensitiveCounts, code_values_in_order, count_sensitive
 from kepsilon.table.type_changes import TypeChange
 from kepsilon.table.whole_records import WholeColumn, WholeRecords, in_canonical_order
+from kepsilon.threads import each_of, in_pieces
+
+_Number = TypeVar("_Number", bound=np.number[Any])
+
+
+def _looked_up(values: NDArray[_Number], places: IntArray) -> NDArray[_Number]:
+    """The values at some places."""
+    found: NDArray[_Number] = np.empty(len(places), dtype=values.dtype)
+
+    def fill(part: slice) -> None:
+        np.take(values, places[part], out=found[part], mode="clip")  # no place is beyond; else NumPy would copy first
+
+    in_pieces(len(places), fill)
+    return found
 
 
 def _fields_of_input(table: pa.Table, names: Sequence[str], source: OpenedSource) -> list[pa.Field]:
@@ -88,14 +103,19 @@ class LocalColumns:
 
     def distinct(self, name: str) -> DistinctValues:
         if name not in self._distinct:
-            column = self._table.column(name)
-            self._distinct[name] = encode(column, name, self._source.name)
-            if holds_numbers(stored(column).type):
-                self._typed.add(name)
-            self._table = self._table.drop_columns([name])  # codes are all that is needed from here on
+            self._encode_k_quasis()
         values, codes = self._distinct[name]
         counts = count_codes(codes, n_values=len(values))
         return DistinctValues(values=values, counts=counts, is_typed=name in self._typed)
+
+    def _encode_k_quasis(self) -> None:
+        """Codes all k-quasis; codes are all that is needed of them from here on."""
+        names = self._roles.k_quasis
+        columns = {name: self._table.column(name) for name in names}
+        coded = each_of(names, lambda name: encode(columns[name], name, self._source.name))
+        self._distinct = dict(zip(names, coded, strict=True))
+        self._typed = {name for name, column in columns.items() if holds_numbers(stored(column).type)}
+        self._table = self._table.drop_columns(list(names))
 
     def numbers(self, name: str) -> FloatArray:
         """An ε-quasi as doubles, NaN where it is missing; DataError where some values are no numbers."""
@@ -152,7 +172,8 @@ class LocalColumns:
         all_domains: list[Domain] = []
         for name, (domain, code_of_value) in domains.items():
             narrow = code_of_value.astype(np.int16 if domain.n_values < 1 << 15 else np.int32)
-            columns.append(np.take(narrow, self._distinct.pop(name)[1]))
+            codes: IntArray = _looked_up(narrow, self._distinct.pop(name)[1])
+            columns.append(codes)
             all_domains.append(domain)
         for name in missing_in_class:
             domain, is_missing = missingness(name, np.isnan(self.numbers(name)))
@@ -182,7 +203,7 @@ class LocalColumns:
 
     def _by_class(self, recoding: Recoding) -> IntArray:
         """Class id of every record that is not left out, or SUPPRESSED, shape (n_staying,)."""
-        return recoding.class_of.astype(np.int32, copy=False)[self._combination]
+        return _looked_up(recoding.class_of.astype(np.int32, copy=False), self._combination)
 
     def n_formulas(self, name: str) -> int:
         return n_formulas(self._table.column(name))
@@ -254,8 +275,7 @@ class LocalColumns:
         names = self._roles.epsilon_quasis
         values = np.empty((len(records), len(names)))
         for j, name in enumerate(names):
-            own = self.numbers(name)
-            values[:, j] = own[records]
+            values[:, j] = _looked_up(self.numbers(name), records)
         return values
 
     def merge(self, recoding: Recoding, released: ReleasedRecords, *, whole: Collection[str]) -> LocalMerged:
@@ -287,6 +307,4 @@ class LocalColumns:
             records, class_ids, _ = released.at(slice(None))
             return records if stays is None else stays[records], class_ids
 
-        return LocalMerged(
-            table_of, linkage, self._source, n_records=len(released.order), input_types=self.input_types
-        )
+        return LocalMerged(table_of, linkage, self._source, n_records=len(released.order), input_types=self.input_types)
