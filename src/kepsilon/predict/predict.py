@@ -124,8 +124,8 @@ def predict(
     if policy.averages is not None:
         outlook = outlook_of_averages(preview, policy, [epsilon for epsilon, _ in settings], again=recheck)
     else:
-        settings += ((_of_a_record(policy, epsilon), None) for epsilon in beside)
-        outlook = outlook_of(preview, policy, settings, recheck=recheck)
+        own_beside = [_of_a_record(policy, epsilon) for epsilon in beside]
+        outlook = outlook_of(preview, policy, settings, beside=own_beside, recheck=recheck)
     loss = loss or losses_of(partition, counted, policy)
     about_labels = (
         *warnings_about_search(loss),
@@ -156,8 +156,8 @@ def predict(
             )
         ),
         risk_beside=tuple(
-            (epsilon, expected.links.fair.total / expected.n_records)
-            for epsilon, expected in zip(beside, outlook.expected[len(asked) :], strict=True)
+            (epsilon, links.fair.total / outlook.expected[0].n_records)
+            for epsilon, links in zip(beside, outlook.links_beside, strict=True)
         ),
         look=look,
     )

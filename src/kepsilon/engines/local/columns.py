@@ -9,7 +9,6 @@ from typing import Any, TypeVar
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
 from kepsilon.engines.arrow.coding import as_doubles, encode, holds_numbers, missingness, only_occurring, rank_by_hash
 from kepsilon.engines.arrow.formulas import n_formulas
@@ -39,12 +38,12 @@ from kepsilon.table.type_changes import TypeChange
 from kepsilon.table.whole_records import WholeColumn, WholeRecords, in_canonical_order
 from kepsilon.threads import each_of, in_pieces
 
-_Number = TypeVar("_Number", bound=np.number[Any])
+_Numbers = TypeVar("_Numbers", IntArray, FloatArray)
 
 
-def _looked_up(values: NDArray[_Number], places: IntArray) -> NDArray[_Number]:
+def _looked_up(values: _Numbers, places: IntArray) -> _Numbers:
     """The values at some places."""
-    found: NDArray[_Number] = np.empty(len(places), dtype=values.dtype)
+    found: _Numbers = np.empty(len(places), dtype=values.dtype)
 
     def fill(part: slice) -> None:
         np.take(values, places[part], out=found[part], mode="clip")  # no place is beyond; else NumPy would copy first
@@ -171,9 +170,8 @@ class LocalColumns:
         columns: list[IntArray] = []
         all_domains: list[Domain] = []
         for name, (domain, code_of_value) in domains.items():
-            narrow = code_of_value.astype(np.int16 if domain.n_values < 1 << 15 else np.int32)
-            codes: IntArray = _looked_up(narrow, self._distinct.pop(name)[1])
-            columns.append(codes)
+            narrow: IntArray = code_of_value.astype(np.int16 if domain.n_values < 1 << 15 else np.int32)
+            columns.append(_looked_up(narrow, self._distinct.pop(name)[1]))
             all_domains.append(domain)
         for name in missing_in_class:
             domain, is_missing = missingness(name, np.isnan(self.numbers(name)))
@@ -243,10 +241,9 @@ class LocalColumns:
     def coded(self) -> tuple[CodedValues, ...]:
         """The ε-quasis of all records that are not left out, coded once for all recodings."""
         if self._coded is None:
-            self._coded = tuple(
-                code_values(self.numbers(name), precision=self._roles.precisions[name])
-                for name in self._roles.epsilon_quasis
-            )
+            numbers = {name: self.numbers(name) for name in self._roles.epsilon_quasis}
+            precisions = self._roles.precisions
+            self._coded = tuple(each_of(list(numbers), lambda n: code_values(numbers[n], precision=precisions[n])))
         return self._coded
 
     def forget_codes(self) -> None:
