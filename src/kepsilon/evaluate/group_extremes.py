@@ -78,5 +78,9 @@ def _largest(values: FloatArray, groups: IntArray, n_groups: int) -> FloatArray:
     """The largest value of each group; NaN where one is NaN, −∞ where there is none."""
     largest = np.full(n_groups, -np.inf)
     with np.errstate(invalid="ignore"):  # NaN is no mistake here
-        np.maximum.at(largest, groups, values)
+        if len(groups) and np.all(groups[1:] >= groups[:-1]):  # groups side by side: several times as fast
+            firsts = np.flatnonzero(np.diff(groups, prepend=groups[0] - 1))
+            largest[groups[firsts]] = np.maximum.reduceat(values, firsts)
+        else:
+            np.maximum.at(largest, groups, values)
     return largest
