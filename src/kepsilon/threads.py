@@ -7,6 +7,7 @@ import os
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
 from typing import TypeVar
 
 Piece = TypeVar("Piece")
@@ -55,3 +56,13 @@ def in_pieces(n: int, work: Callable[[slice], None]) -> None:
     pieces = [slice(first, min(first + _PIECE, n)) for first in range(0, n, _PIECE)]
     for _ in each_of(pieces, work):
         pass
+
+
+@contextmanager
+def begun(work: Callable[[], Found], *, at_once: bool) -> Iterator[Callable[[], Found]]:
+    """Gives a function that returns what `work` finds; with `at_once`, that runs beside whatever the block does first."""
+    if not at_once or n_threads() == 1:
+        yield work
+        return
+    with ThreadPoolExecutor(1) as thread:
+        yield thread.submit(work).result

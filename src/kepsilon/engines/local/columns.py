@@ -72,6 +72,7 @@ class LocalColumns:
         table = without_order(table, lacking_order)
         kept = _fields_of_input(table, roles.kept, source)
         self.input_types: Mapping[str, Any] = {field.name: field.type for field in kept}
+        self.are_in_memory = True
         self.type_changes: tuple[TypeChange, ...] = (
             *type_changes(kept),
             *lost_orders(name for name in lacking_order if name in roles.kept),
