@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import os
+import threading
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -28,27 +29,55 @@ def n_threads() -> int:
     return min(_MOST, n_cores)
 
 
-def each_of(pieces: Sequence[Piece], work: Callable[[Piece], Found]) -> Iterator[Found]:
+def each_of(
+    pieces: Sequence[Piece], work: Callable[[Piece], Found], *, sizes: Sequence[int] | None = None, most: int = 0
+) -> Iterator[Found]:
     """What `work` finds in every piece, in the order of the pieces. A single piece is worked on where it is.
 
     Work runs ahead of whoever takes what was found, but by a few pieces only, so that what was found takes little memory.
-    What goes wrong in a piece is raised here; pieces that were not begun are not worked on any more.
+    Where `sizes` of the pieces are given, those worked on at a time have no more than `most` together; one that is larger
+    is worked on alone. What goes wrong in a piece is raised here; pieces that were not begun are not worked on any more.
     """
     if len(pieces) <= 1 or n_threads() == 1:
         yield from map(work, pieces)
         return
     with ThreadPoolExecutor(n_threads()) as threads:
-        ahead: deque[Future[Found]] = deque()
+        ahead: deque[tuple[Future[Found], int]] = deque()
         try:
-            for piece in pieces:
-                ahead.append(threads.submit(work, piece))
-                if len(ahead) > n_threads():
-                    yield ahead.popleft().result()
+            for i, piece in enumerate(pieces):
+                size = 0 if sizes is None else sizes[i]
+                while ahead and (len(ahead) > n_threads() or sum(own for _, own in ahead) + size > most > 0):
+                    yield ahead.popleft()[0].result()
+                ahead.append((threads.submit(work, piece), size))
             while ahead:
-                yield ahead.popleft().result()
+                yield ahead.popleft()[0].result()
         finally:
-            for own in ahead:
+            for own, _ in ahead:
                 own.cancel()
+
+
+class Turns:
+    """Lets pieces of work that run at the same time do something one after the other, in the order of their numbers."""
+
+    def __init__(self) -> None:
+        self._changed = threading.Condition()
+        self._next = 0
+
+    def wait_for(self, number: int) -> None:
+        """Waits until all pieces before this one are done."""
+        with self._changed:
+            self._changed.wait_for(lambda: self._next == number)
+
+    @contextmanager
+    def ending(self, number: int) -> Iterator[None]:
+        """The piece is done at the end of the block, also where it fails; those before it are done then too."""
+        try:
+            yield
+        finally:
+            self.wait_for(number)
+            with self._changed:
+                self._next += 1
+                self._changed.notify_all()
 
 
 def in_pieces(n: int, work: Callable[[slice], None]) -> None:

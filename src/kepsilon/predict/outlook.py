@@ -27,13 +27,12 @@ from kepsilon.evaluate.large_class import merge_counts, one_class
 from kepsilon.evaluate.linking.joined_records import JoinedLinks
 from kepsilon.evaluate.linking.linking_risk import ExpectedLinks
 from kepsilon.evaluate.originals.members import members_of
-from kepsilon.evaluate.outliers import OutlierSums, extremes_of, extremes_of_counted, recoverable_outliers
+from kepsilon.evaluate.outliers import OutlierSums
 from kepsilon.evaluate.simulation import Blocks
 from kepsilon.evaluate.tally import Expected
 from kepsilon.perturb.mechanisms import mechanism_of
 from kepsilon.perturb.mechanisms.protocol import Mechanism
 from kepsilon.policy.policy import Policy
-from kepsilon.policy.roles import CoarseSpecification
 from kepsilon.predict.counted_batch import CountedBatch, code_batch, codes_of, count_batch
 from kepsilon.predict.divided_classes import count_large, refuse_divided, require_persons
 from kepsilon.predict.noise_ranges import (
@@ -45,6 +44,7 @@ from kepsilon.predict.noise_ranges import (
     ranges_of,
     refuse_too_fine,
 )
+from kepsilon.predict.outliers_of_classes import outliers_of
 from kepsilon.predict.persons import PersonLook, joined_links_of, look_at_persons
 from kepsilon.predict.recheck import Recheck, RecheckOfDraws
 from kepsilon.predict.spreads import cells_of, spreads_of
@@ -269,39 +269,6 @@ def outlook_of_batch(
         n_persons=None if members is None else members.n_persons,
         most_of_a_person=None if members is None else members.most,
     )
-
-
-def outliers_of(
-    ranges: NoiseRanges,
-    policy: Policy,
-    *,
-    counts: IntArray | None = None,
-    persons: IntArray | None = None,
-    counted: CountedBatch = (),
-) -> dict[str, OutlierSums]:
-    """How well the extreme records of some classes could be worked out, by ε-quasi, where their values set the range.
-
-    `counts` says how many records each value of `ranges` stands for; None where it is one. `persons` says whom each is about.
-    `counted` are the values counted by class, where they are, which is faster where it does not matter whom they are about.
-    """
-    n_classes = len(ranges.low)
-    sizes = np.bincount(ranges.class_ids, weights=counts, minlength=n_classes).astype(np.int64)
-    n_active = np.count_nonzero(ranges.widths > 0, axis=1)
-    found = {}
-    for j, (name, attribute) in enumerate(policy.epsilon_quasis.items()):
-        if attribute.range_kind != "declared":
-            classes = counted[j] if counted and persons is None else None
-            found[name] = recoverable_outliers(
-                extremes_of(ranges.values[:, j], ranges.class_ids, n_classes=n_classes, counts=counts, persons=persons)
-                if classes is None
-                else extremes_of_counted(classes),
-                low=ranges.low[:, j],
-                high=ranges.high[:, j],
-                sizes=sizes,
-                n_active=n_active,
-                step=float(attribute.range.coarse) if isinstance(attribute.range, CoarseSpecification) else 0.0,
-            )
-    return found
 
 
 def expect_batch(

@@ -15,7 +15,7 @@ from kepsilon.engines.arrow.formulas import n_formulas
 from kepsilon.engines.arrow.merging import merged_table
 from kepsilon.engines.arrow.moving import stored, taker
 from kepsilon.engines.arrow.persons import Persons, code_persons
-from kepsilon.engines.arrow.whole_columns import taken_rows, whole_columns
+from kepsilon.engines.arrow.whole_columns import in_any_order, taken_rows, whole_columns
 from kepsilon.engines.local.classes import LocalClasses
 from kepsilon.engines.local.merged import LocalMerged, ReleasedRecords
 from kepsilon.engines.protocol import DistinctValues, LeftOut
@@ -262,11 +262,8 @@ class LocalColumns:
     def kept_columns(self, records: IntArray, names: Sequence[str]) -> dict[str, WholeColumn]:
         """Some kept columns of the records at some positions among those not left out, in their order."""
         rows = records if self._stays is None else self._stays[records]
-        order = np.argsort(rows)
-        own = whole_columns(taken_rows(self._table.select(list(names)), rows[order]))
-        places = np.empty_like(order)
-        places[order] = np.arange(len(order))
-        return {name: column.of(places) for name, column in own.items()}
+        table = self._table.select(list(names))
+        return in_any_order(rows, lambda rising: whole_columns(taken_rows(table, rising)))
 
     def epsilon_quasis(self, records: IntArray) -> FloatArray:
         """The ε-quasis of the records at some positions among those not left out, shape (n_records, n_epsilon_quasis)."""
