@@ -17,7 +17,6 @@ from kepsilon.errors import EngineError, Problem, UnsatisfiableError, guarded
 from kepsilon.evaluate.group_sums import GroupSums
 from kepsilon.evaluate.label_counts import count_labels
 from kepsilon.evaluate.linking.attackers import BY_JOINING, Attacker
-from kepsilon.evaluate.loss.label_loss import entropy_share, ncp
 from kepsilon.evaluate.pictures import KQuasiPicture, Pictures, picture_sample
 from kepsilon.evaluate.survival.figures import Survival
 from kepsilon.evaluate.survival.measure import survivals
@@ -150,7 +149,7 @@ def _release(
         raise _nobody_left(policy)
     recoding, new_ids = only_released(anonymous.recoding, measured.sizes)
     with clock.step("picture"):
-        pictures = _pictures(classes, measured, predicted, anonymous, recoding, new_ids, counted, policy)
+        pictures = _pictures(classes, measured, predicted, recoding, new_ids, counted, policy)
     attackers = _attacked(predicted, measured, attacks, policy)
     with clock.step("compare"):
         survives = _compared(measured, predicted, measured.realised, policy)
@@ -235,7 +234,6 @@ def _pictures(
     classes: Classes,
     measured: Measured,
     predicted: Predicted,
-    anonymous: KAnonymised,
     recoding: Recoding,
     new_ids: IntArray,
     counted: Counted,
@@ -243,21 +241,20 @@ def _pictures(
 ) -> Pictures:
     """Data for the charts of the report, taken before the records are merged."""
     levels = recoding.levels or [None] * len(recoding.attributes)
-    losses = ncp(anonymous.recoding, counted.table).by_attribute
-    bits_lost = entropy_share(anonymous.recoding, counted.table).by_attribute
+    loss = predicted.prediction.loss
     k_quasis = [
         KQuasiPicture(
-            name=domain.name,
+            name=name,
             n_levels=domain.n_levels,
             level=level,
             n_values_before=domain.n_values,
             n_labels_after=len(attribute.labels),
-            loss=loss,
-            bits_lost=bits,
+            loss=loss.ncp.by_attribute[name],
+            bits_lost=loss.entropy_share.by_attribute[name],
             labels=count_labels(attribute, recoding.sizes, k=policy.k),
         )
-        for domain, level, attribute, loss, bits in zip(
-            counted.table.domains, levels, recoding.attributes, losses, bits_lost, strict=False
+        for name, domain, level, attribute in zip(
+            counted.roles.k_quasis, counted.table.domains, levels, recoding.attributes, strict=False
         )
     ]
     return picture_sample(
