@@ -14,7 +14,7 @@ from kepsilon.grid.grid import Grid
 from kepsilon.pages.charts import STYLE
 from kepsilon.pages.figures.attributes import attribute_lines
 from kepsilon.pages.figures.explored import Explored
-from kepsilon.pages.figures.first_screen import marks, sentence, warnings
+from kepsilon.pages.figures.first_screen import marks, sentence
 from kepsilon.pages.figures.grid import grid_sections
 from kepsilon.pages.figures.grid_front import front_figures
 from kepsilon.pages.figures.grid_lead import (
@@ -39,6 +39,7 @@ from kepsilon.pages.figures.splits import (
 )
 from kepsilon.pages.figures.survival import RULES, survival_table
 from kepsilon.pages.figures.visible import all_visible, visible, visible_lines
+from kepsilon.pages.figures.warned import warnings
 from kepsilon.publish.record import Record
 from kepsilon.version import __version__
 
@@ -63,11 +64,10 @@ def release_page(
         .get_template("release.html")
         .render(
             style=STYLE,
-            made=made(version=known.kepsilon_version, created=known.created, digest=known.digest),
             file_name=visible(file_name or "Release (not written yet)"),
             sentence=sentence(known),
             marks=marks(known),
-            warnings=[*warnings(known, [all_visible(one) for one in problems])],
+            warnings=warnings(known, [all_visible(one) for one in problems]),
             attributes=lines,
             lead=known.survival_in_words,
             surviving=survival_table(known),
