@@ -94,10 +94,11 @@ def _kind(attacker: Attacker, share: float) -> tuple[str, float, int]:
 
 def _which_are_limited(record: Record, limit: float | None) -> str:
     others = any(not own.needs_only_quasis and own.risk is not None for own in record.attackers)
-    if limit is None:
-        limited = "The headline is the largest share"
-    else:
-        limited = f"The limit of {percent(limit)} is on the largest share"
+    limited = (
+        "The headline is the largest share"
+        if limit is None
+        else f"The limit of {percent(limit)} is on the largest share"
+    )
     words = f"{limited} of those who need to know nothing but quasi-identifiers, in the upper rows"
     if not others:
         return f"{words}."

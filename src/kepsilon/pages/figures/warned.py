@@ -70,8 +70,10 @@ _ALIKE = tuple(
         ),
         (
             r'column "(?P<name>.+)": whoever knows .+ works out what .+ must be, and links (?P<n>\S+ ?%)',
-            "Whoever knows the quasi-identifiers works out what a kept column must be, and links this share of the records "
-            "through it",
+            (
+                "Whoever knows the quasi-identifiers works out what a kept column must be, and links this share of the records "
+                "through it"
+            ),
         ),
     )
 )
@@ -141,8 +143,10 @@ def _of_record(record: Record) -> Iterator[Warned]:
             yield Warned(
                 short=f"In {plural(small.classes, 'class', 'classes')} the noise of {name} is small beside its precision.",
                 more=[
-                    f"{name}: at least every second value is published as it is, in the worst class "
-                    f"{percent(small.likeliest)} of them. A smaller ε, a wider range or a finer precision would cure this."
+                    (
+                        f"{name}: at least every second value is published as it is, in the worst class "
+                        f"{percent(small.likeliest)} of them. A smaller ε, a wider range or a finer precision would cure this."
+                    )
                 ],
             )
     for name, found in record.outliers.items():
@@ -151,9 +155,11 @@ def _of_record(record: Record) -> Iterator[Warned]:
                 short=f"In {plural(found.recoverable, 'class', 'classes')} one record's {name} stands out, and the size of the "
                 "noise gives it away.",
                 more=[
-                    f"{name}: within {percent(found.within)}, to an attacker who knows all other records of the class and "
-                    f"which published values are theirs: with a chance of one half or more, at most "
-                    f"{percent(found.likeliest)}, whatever ε is. Declared bounds would cure this."
+                    (
+                        f"{name}: within {percent(found.within)}, to an attacker who knows all other records of the class and "
+                        f"which published values are theirs: with a chance of one half or more, at most "
+                        f"{percent(found.likeliest)}, whatever ε is. Declared bounds would cure this."
+                    )
                 ],
             )
 
