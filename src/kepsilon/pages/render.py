@@ -25,7 +25,7 @@ from kepsilon.pages.figures.grid_lead import (
     grid_tiles,
     limits_words,
 )
-from kepsilon.pages.figures.grid_table import grid_headers, grid_rows
+from kepsilon.pages.figures.grid_table import FRONT, best_headers, best_rows, grid_headers, grid_rows
 from kepsilon.pages.figures.officer import not_covered
 from kepsilon.pages.figures.overview import detail_sections, left_out_section, made, making, officer_section, promises
 from kepsilon.pages.figures.splits import (
@@ -95,6 +95,7 @@ def explore_page(grid: Grid, choice: Choice) -> str:
             made=made(version=__version__, created=datetime.now(UTC).isoformat(timespec="seconds")),
             tiles=[] if best is None else [*grid_tiles(best)],
             has_limits=bool(limits_words(explored)),
+            front_words=FRONT,
             **shown,
         )
     )
@@ -112,6 +113,8 @@ def _of_settings(explored: Explored) -> dict[str, object]:
         "headers": grid_headers(explored),
         "n_words": 1,
         "rows": [*grid_rows(explored)],
+        "best_headers": best_headers(explored),
+        "best_rows": best_rows(explored),
     }
 
 
@@ -127,6 +130,8 @@ def _of_splits(explored: Explored) -> dict[str, object]:
         "headers": split_headers(),
         "n_words": 2,
         "rows": [*split_rows(explored)],
+        "best_headers": [],
+        "best_rows": [],
     }
 
 
