@@ -10,8 +10,6 @@ from kepsilon.evaluate.linking.attackers import (
     BY_CLASS,
     BY_QUASIS,
     EVERYTHING,
-    JOINING_EVERYTHING,
-    JOINING_ONE_COLUMN,
     ONE_COLUMN,
     WORKING_OUT,
     WORST_THREE,
@@ -38,8 +36,6 @@ _ROWS = {
     ANY_THREE: "any 3 attributes",
     WORST_THREE: "the worst 3",
     EVERYTHING: "knows everything",
-    JOINING_ONE_COLUMN: "joins, and a column",
-    JOINING_EVERYTHING: "joins, everything",
 }
 """What stands beside the bars, by the name of an attacker; the table below has who that is in full."""
 
