@@ -72,6 +72,13 @@ def test_the_demo_tells_its_story_in_order(told):
         "5. Analysed",
         "Files",
     ]
+    setting = " ".join(shown.partition("2. A setting")[2].partition("3. Released")[0].split())
+    for said in (
+        "at least 10 patients look alike",
+        "get noise, the more the smaller ε is",
+        "averages of 25 similar patients",
+    ):
+        assert said in setting, "the table's words are explained beside it"
     files = shown.partition("\nFiles\n")[2]
     for name in ("patients.csv", "chosen.toml", "release.csv", "report.html"):
         assert f"demo/{name}" in files

@@ -90,6 +90,7 @@ def show_story(story: Story, written: kepsilon.Written, grid: kepsilon.Grid, cho
         f"{percent(LIMITS['max_suppression'])} are left out. explore predicts {len(grid.cells)} settings, and chooses the least "
         "distorted one that keeps both and ruins no attribute."
     )
+    show_wrapped(_settings_in_words(grid))
     show_table(["", "setting", "linked", "left out", "useless"], list(_settings(grid, choice)))
     show_heading("3. Released")
     show_table(*_before_and_after(story))
@@ -133,6 +134,16 @@ def _strongest(record: kepsilon.Record) -> kepsilon.Attacker:
     """The attacker of the headline: of those who need to know nothing but the quasis, the one expected to link most."""
     shares = {own: own.risk.total for own in record.attackers if own.needs_only_quasis and own.risk is not None}
     return max(shares, key=lambda own: shares[own])
+
+
+def _settings_in_words(grid: kepsilon.Grid) -> str:
+    """What the settings of the table stand for, for somebody who has read nothing yet."""
+    k = max(grid.ks)
+    return (
+        f"k = {k}: {', '.join(LABELLED)} become coarser until at least {k} patients look alike in all of them. ε: "
+        f"{' and '.join(MEASURED)} get noise, the more the smaller ε is. averages of 25: they are published as averages of 25 "
+        "similar patients, or of all who look alike."
+    )
 
 
 def _settings(grid: kepsilon.Grid, choice: kepsilon.Choice) -> Iterator[list[str]]:

@@ -14,7 +14,7 @@ from kepsilon.grid.cells import Cell
 from kepsilon.json_values import JsonValue
 from kepsilon.policy.policy import Policy
 from kepsilon.predict.individual_risk import three_digits_from
-from kepsilon.rounding import percent_above
+from kepsilon.rounding import percent, percent_above
 
 WORDS = {
     "max_risk": "linking risk",
@@ -267,7 +267,7 @@ def _shown(cell: Cell, name: str, limit: float) -> str:
     found = _limited(cell, name)
     if found.total == math.inf:
         return "undefined"
-    simulated = f" plus three standard errors of {found.standard_error:.2g}" if found.variance else ""
+    simulated = f" plus three standard errors of {percent(found.standard_error)}" if found.variance else ""
     return f"{percent_above(found.total, limit)}{simulated}"
 
 

@@ -14,7 +14,7 @@ from kepsilon.grid.grid import Grid
 from kepsilon.pages.charts import STYLE
 from kepsilon.pages.figures.attributes import attribute_lines
 from kepsilon.pages.figures.explored import Explored
-from kepsilon.pages.figures.first_screen import marks, sentence, warnings
+from kepsilon.pages.figures.first_screen import marks, sentence
 from kepsilon.pages.figures.grid import grid_sections
 from kepsilon.pages.figures.grid_front import front_figures
 from kepsilon.pages.figures.grid_lead import (
@@ -25,7 +25,7 @@ from kepsilon.pages.figures.grid_lead import (
     grid_tiles,
     limits_words,
 )
-from kepsilon.pages.figures.grid_table import grid_headers, grid_rows
+from kepsilon.pages.figures.grid_table import FRONT, best_headers, best_rows, grid_headers, grid_rows
 from kepsilon.pages.figures.officer import not_covered
 from kepsilon.pages.figures.overview import detail_sections, left_out_section, made, making, officer_section, promises
 from kepsilon.pages.figures.splits import (
@@ -39,6 +39,7 @@ from kepsilon.pages.figures.splits import (
 )
 from kepsilon.pages.figures.survival import RULES, survival_table
 from kepsilon.pages.figures.visible import all_visible, visible, visible_lines
+from kepsilon.pages.figures.warned import warnings
 from kepsilon.publish.record import Record
 from kepsilon.version import __version__
 
@@ -63,11 +64,10 @@ def release_page(
         .get_template("release.html")
         .render(
             style=STYLE,
-            made=made(version=known.kepsilon_version, created=known.created, digest=known.digest),
             file_name=visible(file_name or "Release (not written yet)"),
             sentence=sentence(known),
             marks=marks(known),
-            warnings=[*warnings(known, [all_visible(one) for one in problems])],
+            warnings=warnings(known, [all_visible(one) for one in problems]),
             attributes=lines,
             lead=known.survival_in_words,
             surviving=survival_table(known),
@@ -95,6 +95,7 @@ def explore_page(grid: Grid, choice: Choice) -> str:
             made=made(version=__version__, created=datetime.now(UTC).isoformat(timespec="seconds")),
             tiles=[] if best is None else [*grid_tiles(best)],
             has_limits=bool(limits_words(explored)),
+            front_words=FRONT,
             **shown,
         )
     )
@@ -112,6 +113,8 @@ def _of_settings(explored: Explored) -> dict[str, object]:
         "headers": grid_headers(explored),
         "n_words": 1,
         "rows": [*grid_rows(explored)],
+        "best_headers": best_headers(explored),
+        "best_rows": best_rows(explored),
     }
 
 
@@ -127,6 +130,8 @@ def _of_splits(explored: Explored) -> dict[str, object]:
         "headers": split_headers(),
         "n_words": 2,
         "rows": [*split_rows(explored)],
+        "best_headers": [],
+        "best_rows": [],
     }
 
 

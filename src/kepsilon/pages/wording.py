@@ -14,6 +14,7 @@ NO_BREAK = "\N{NO-BREAK SPACE}"
 __all__ = [
     "NOTHING",
     "NO_BREAK",
+    "capital",
     "counted_by_value",
     "distortion",
     "exact",
@@ -60,3 +61,8 @@ def listed(names: Sequence[str]) -> str:
 
 def plural(n: int, one: str, many: str | None = None) -> str:
     return f"{n:,} {one if n == 1 else many or one + 's'}"
+
+
+def capital(words: str) -> str:
+    """Words as a sentence begins: with a capital letter."""
+    return words[:1].upper() + words[1:]

@@ -29,6 +29,7 @@ from kepsilon.predict.prediction import (
     PredictedRecords,
     Prediction,
 )
+from kepsilon.rounding import percent
 from material.usefulness import NO_VERDICT
 from oracles.noise import SEED
 
@@ -324,7 +325,7 @@ def test_why_nothing_qualifies_names_the_limit_and_the_nearest_figure(grid):
     lowest = min(cell.prediction.linking_risk.headline.risk.total for cell in grid.cells)
     choice = grid.choose(kepsilon.Limits(max_risk=lowest / 2))
     assert f"max_risk = {lowest / 2:g} is kept by no cell" in choice.why
-    assert f"{lowest:.2%}" in choice.why
+    assert percent(lowest) in choice.why
     least_error = min(cell.prediction.largest_error for cell in grid.cells)
     choice = grid.choose(kepsilon.Limits(max_risk=lowest, max_error=least_error))
     assert "every limit is kept by some cells, but no cell keeps all" in choice.why

@@ -15,12 +15,18 @@ from kepsilon.errors import Problem
 from kepsilon.pages.render import release_page
 from kepsilon.predict.verdicts import AttributeVerdict, Mark, usefulness_of
 from kepsilon.publish.policy_document import PolicyDocument
-from material.made_up_results import made_up_kept_column, made_up_pictures, made_up_record
+from material.made_up_results import (
+    fates,
+    made_up_kept_column,
+    made_up_outliers,
+    made_up_pictures,
+    made_up_record,
+)
 from material.page_checks import check_page
 
 NAMED = (
     *("file", "sentence", "marks", "mark-promise", "promise-verdict", "mark-risk", "headline", "limit", "largest-risk"),
-    *("mark-usefulness", "useless", "coarser", "warnings"),
+    *("mark-usefulness", "useless", "coarser", "lost", "warnings"),
 )
 """What the first screen holds, by the ids of its elements."""
 BELOW = ("attributes", "officer", "not-covered", "survives", "left-out", "promise", "making")
@@ -97,7 +103,13 @@ def test_the_headline_names_its_attacker_and_the_largest_risk_whose_it_is():
     page = report(made_up_record())
     assert words_in(page, "headline").startswith("2.3 % of the records")
     assert "by whoever knows place 0, place 1 and height, and takes the nearest original" in words_in(page, "headline")
-    assert words_in(page, "largest-risk") == "Largest single risk: 99 %, to whoever matches a whole class one to one."
+    said = "Largest single risk: at most 99 % for whoever matches a whole class one to one"
+    assert words_in(page, "largest-risk") == f"{said}."
+    record = made_up_record()
+    surer = replace(record.attackers[1], name="working out", how="works out what weight must be", largest=1.0)
+    page = report(replace(record, attackers=(*record.attackers, surer)))
+    also = "at most 100 % for whoever works out what weight must be"
+    assert words_in(page, "largest-risk") == f"{said}; {also}.", "a limit on it is about the first alone"
 
 
 @pytest.mark.parametrize(
@@ -164,6 +176,57 @@ def test_warnings_stand_above_the_figures():
         assert part in said
     assert "some/where" not in page
     assert words_in(report(made_up_record()), "warnings") == "No warnings."
+
+
+def test_the_share_left_out_stands_beside_the_usefulness():
+    """A release without two thirds of its records is not useful, however well the others are kept."""
+    page = report(made_up_record())
+    assert words_in(page, "lost") == "7.5 % of the records are left out."
+    whole = made_up_record(records=fates(read=1850, released=1850))
+    assert words_in(report(whole), "lost") == "No record is left out."
+
+
+MANY = ("a/b", "<b>", *(f"column {i}" for i in range(20)))
+
+
+def test_warnings_that_are_alike_are_one_warning():
+    """Of thirty columns thirty lines would push the table of attributes away; the fold has each of them."""
+    problems = [
+        Problem(
+            where=f"attributes.{name}.accept_useless",
+            what="is stated, but the attribute is kept: labels leave 1 % open.",
+            fix="Take it out.",
+        )
+        for name in MANY
+    ]
+    problems += [Problem(where="some/where/people.csv", what="Something else.")]
+    outliers = {name: made_up_outliers(recoverable=2, likeliest=0.98) for name in MANY[:3]}
+    said = words_in(report(made_up_record(outliers=outliers), problems=problems), "warnings")
+    assert said.startswith("3 warnings")
+    assert (
+        "stands out, and the size of the noise gives it away: a/b (2 classes), <b> (2 classes) and column 0 (2 clas"
+        in said
+    )
+    assert "these attributes are not useless: a/b (kept), <b> (kept), column 0 (kept)" in said
+    assert "and 10 more" in said
+    assert all(f"attributes.{name}.accept_useless: is stated" in said for name in MANY)
+    assert said.count("Take it out.") == 1
+
+
+def test_a_column_is_named_whole_where_it_looks_like_a_path():
+    """Of a file its name is enough; a column named a/b is not b."""
+    problems = [Problem(where='column "a/b"', what="2 cells begin like a formula.")]
+    assert 'column "a/b": 2 cells' in words_in(report(made_up_record(), problems=problems), "warnings")
+
+
+def test_an_accepted_leak_is_one_warning():
+    """The record knows it, and the run tells it too."""
+    leak = made_up_kept_column(verdict="alarm", reasons=("links",), in_words=("whoever knows height knows weight",))
+    problem = Problem(
+        where='column "weight"', what="gives people away, which the policy accepts: whoever knows height knows weight."
+    )
+    page = report(made_up_record(kept_columns={"weight": leak}), problems=[problem])
+    assert words_in(page, "warnings").startswith("1 warning ")
 
 
 def test_a_release_has_the_verdict_of_its_record_on_its_page(tmp_path):

@@ -426,12 +426,37 @@ def test_attackers_can_be_told_apart_beside_their_bars():
     more = replace(record.attackers[1], name="working out", how="works out what weight must be", column="weight")
     page = release_page(replace(record, attackers=(*record.attackers, more)), made_up_pictures())
     chart = next(one for one in drawings(page) if "each attacker is expected to link" in one)
-    assert re.findall(r'class="ink e">(.*?)<', chart) == [
-        "class",
-        "quasis",
-        "one column",
-        "working out",
-    ]
+    names = re.findall(r'class="ink e">(.*?)<', chart)
+    assert names == ["guesses in the class", "knows the quasis", "and a kept column", "works out a column"]
+    assert not any("…" in name for name in names)
+
+
+def test_attackers_whom_the_limit_is_about_are_told_from_the_others():
+    """A limit of 5 % beside a bar of 90 % would look broken, or kept, to whoever does not know whom it is about."""
+    record = made_up_record()
+    limited = PolicyDocument(document={**record.policy.document, "max_risk": 0.05})
+    page = full_page(policy=limited)
+    chart = next(one for one in drawings(page) if "each attacker is expected to link" in one)
+    assert "knows only the quasi-identifiers" in chart
+    assert "knows other columns" in chart
+    words = words_of(page)
+    assert "The limit of 5 % is on the largest share of those who need to know nothing but quasi-identifiers" in words
+    assert "(grey) know kept columns, or any three attributes, of a person, and no limit holds them." in words
+
+
+def test_promises_that_are_alike_are_said_once():
+    """Of thirty columns the same sentence thirty times is not read."""
+    names = ("height", "weight")
+    record = made_up_record(names=names)
+    lines = [f"{name}, as drawn: any two values are ε-indistinguishable within a class." for name in names]
+    lines += [f"{name} is published although it may give people away. The curator's reason: fun" for name in names]
+    page = release_page(
+        replace(record, guarantee=replace(record.guarantee, statement="\n".join(lines))), made_up_pictures()
+    )
+    words = words_of(page)
+    assert "height and weight, as drawn: any two values" in words
+    assert "height and weight are published although they may give people away. The curator's reason: fun" in words
+    assert words.count("any two values are") == 1
 
 
 def test_an_accepted_leak_is_told_with_the_reason_for_it():
@@ -452,5 +477,6 @@ def test_an_accepted_leak_is_told_with_the_reason_for_it():
         "Of 2 kept columns, 1 gives people away to an attacker, which the policy accepts; no other was noted." in words
     )
     assert words.count(f"W{said[1:]}.") == 2  # a warning at the top, and the figure
+    assert "although it gives people away, which the policy accepts: Weights are public." in words
     assert "weight is published all the same. The curator's reason: Weights are public." in words
     assert "Of 1 kept column, none was found to give people away; none was noted." in words_of(full_page())

@@ -24,6 +24,8 @@ from kepsilon.pages.charts.lines import Limit
 from kepsilon.table.round_numbers import nice_step
 
 _LINE = 26
+_WIDEST_NAME = 0.38
+"""Share of the width that names beside bars take at most."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +63,7 @@ def bar_chart(
     legend: colours only repeat what the names of the bars say.
     """
     totals = [sum(segment.amount for segment in bar.segments) for bar in bars]
-    left = min(max((text_width(bar.name) for bar in bars), default=0), width / 3) + 10
+    left = min(max((text_width(bar.name) for bar in bars), default=0), width * _WIDEST_NAME) + 10
     room = max((text_width(bar.words) for bar in bars), default=0) + 8
     longest = max([*totals, limit.y if limit else 0, holds]) or 1.0
     step = nice_step(longest / 4)
@@ -79,7 +81,7 @@ def bar_chart(
             free = at + text_width(words) / 2 + 4
     for i, bar in enumerate(bars):
         y = top + _LINE * i + 5
-        parts.append(text(left - 7, y + 12, shortened(bar.name, width / 3), "ink e"))
+        parts.append(text(left - 7, y + 12, shortened(bar.name, width * _WIDEST_NAME), "ink e"))
         at = 0.0
         for segment in bar.segments:
             start, end = x.place(at), x.place(at + segment.amount)

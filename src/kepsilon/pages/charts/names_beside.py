@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from math import hypot
 
 from kepsilon.pages.charts.drawing import shortened, text, text_width
 
@@ -13,6 +14,10 @@ _AWAY = 13.0
 _UP, _DOWN = 11.0, 4.0
 """How far letters reach above and below the line that they stand on."""
 _MARK = 4.0
+_NEAR = 16.0
+"""Marks closer than this to an important one have no name."""
+_STRONG = 1.09
+"""How much wider letters of an important name are."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +28,8 @@ class Mark:
     y: float
     name: str
     important: bool = False
+    kind: str = "ink"
+    """How a name that is not important is drawn."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,26 +48,38 @@ class _Box:
         )
 
 
-def names_beside(marks: Sequence[Mark], *, left: float, top: float, right: float, bottom: float) -> Iterator[str]:
-    """Markup of the names that find room in the frame, the important ones first.
+def names_beside(
+    marks: Sequence[Mark], *, left: float, top: float, right: float, bottom: float, across: Sequence[float] = ()
+) -> Iterator[str]:
+    """Markup of the names that find room in the frame, the important ones first, then in the order of the marks.
 
-    A name that would cover another one is not written, and one that is not important may cover no mark either.
+    A name that would cover another one is not written, and one that is not important may cover no mark either, and has
+    none if its mark is so near to an important one that nobody could tell whose name it is. Names keep off the lines
+    `across` the chart where they can.
     """
+    weighty = [mark for mark in marks if mark.important]
+    told_apart = [
+        mark
+        for mark in marks
+        if mark.important or all(hypot(mark.x - own.x, mark.y - own.y) > _NEAR for own in weighty)
+    ]
     around = [_Box(mark.x - _MARK, mark.y - _MARK, mark.x + _MARK, mark.y + _MARK) for mark in marks]
     taken: list[_Box] = []
-    for mark in sorted((mark for mark in marks if mark.name), key=lambda mark: not mark.important):
+    for mark in sorted((mark for mark in told_apart if mark.name), key=lambda mark: not mark.important):
         name = shortened(mark.name, right - left)
+        width = text_width(name) * (_STRONG if mark.important else 1)
         free = [
             box
-            for box in _places(mark, text_width(name), left=left, right=right)
+            for box in _places(mark, width, left=left, right=right)
             if box.top >= top and box.bottom <= bottom and not any(box.covers(other) for other in taken)
         ]
         covered = {box: sum(box.covers(other, by=0) for other in around) for box in free}
-        best = min(free, key=lambda box: covered[box], default=None)
-        if best is None or (covered[best] and not mark.important):
+        crossed = {box: sum(box.top < y < box.bottom for y in across) for box in free}
+        best = min(free, key=lambda box: covered[box] + crossed[box], default=None)
+        if best is None or (covered[best] + crossed[best] and not mark.important):
             continue
         taken.append(best)
-        yield text(best.left, best.bottom - _DOWN, name, "strong" if mark.important else "ink")
+        yield text(best.left, best.bottom - _DOWN, name, "strong" if mark.important else mark.kind)
 
 
 def _places(mark: Mark, width: float, *, left: float, right: float) -> Iterator[_Box]:

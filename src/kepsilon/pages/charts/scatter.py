@@ -102,8 +102,18 @@ def scatter_chart(
             parts.append(circle(x.place(dot.x), y.place(dot.y), 8.5, "ring"))
         if dot.is_current:
             parts.append(rectangle(x.place(dot.x) - 8, y.place(dot.y) - 8, 16, 16, "ring"))
-    marks = [Mark(x.place(dot.x), y.place(dot.y), dot.words, dot.is_chosen or dot.is_current) for dot in drawable]
-    parts += names_beside(marks, left=left + 4, top=top, right=width, bottom=bottom)
+    marks = [
+        Mark(
+            x.place(dot.x),
+            y.place(dot.y),
+            dot.words,
+            dot.is_chosen or dot.is_current,
+            kind="ink" if dot.is_front else "halo",
+        )
+        for dot in sorted(drawable, key=lambda dot: (not dot.is_front, dot.is_pale))
+    ]
+    across = [y.place(limit.y)] if limit else []
+    parts += names_beside(marks, left=left + 4, top=top, right=width, bottom=bottom, across=across)
     samples = [(circle(9, 0, 4.6, f"f{colour}"), name) for name, colour in colours]
     samples += [(shape(kind, 9, 0, 4.6, "ink" if open_words else "hollow"), name) for name, kind in shapes]
     samples += [(circle(9, 0, 4.6, "ink"), filled_words)] if filled_words else []

@@ -28,19 +28,27 @@ def densities(counts: Sequence[int | None], edges: Sequence[float]) -> list[floa
 def small_distributions(
     edges: Sequence[float], before: Sequence[int | None], after: Sequence[int | None], *, title: str
 ) -> Drawing:
-    """Two distributions over the same bins by density: before as an outline, as published filled."""
+    """Two distributions over the same bins by density, each as shares of its own records: before as an outline, as published
+    filled. Both are on one scale, so that what is drawn higher is more frequent.
+    """
     narrowest = min((b - a for a, b in pairwise(edges)), default=1.0)
     low, high = (edges[0], edges[-1]) if edges else (0.0, 1.0)
     bounds = [low - narrowest, *edges, high + narrowest]
     reach = bounds[-1] - bounds[0]
     places = [(one - bounds[0]) / reach * _WIDTH for one in bounds]
-    parts = []
-    for own, kind in ((after, f"f{BLUE} pale"), (before, "outline")):
-        heights = densities(own, edges)
-        most = max((one for one in heights if one is not None), default=0.0) or 1.0
-        parts.append(path(_around(places, [None if one is None else one / most for one in heights]), kind))
+    drawn = [(_shares(own, edges), kind) for own, kind in ((after, f"f{BLUE} pale"), (before, "outline"))]
+    most = max((one for heights, _ in drawn for one in heights if one is not None), default=0.0) or 1.0
+    parts = [
+        path(_around(places, [None if one is None else one / most for one in heights]), kind) for heights, kind in drawn
+    ]
     parts.append(path(f"M0 {xy(_HEIGHT - 1)}H{xy(_WIDTH)}", "axis"))
     return drawing(parts, width=_WIDTH, height=_HEIGHT, title=title)
+
+
+def _shares(counts: Sequence[int | None], edges: Sequence[float]) -> list[float | None]:
+    """Densities, for all bins that are not hidden together 1."""
+    total = sum(count for count in counts if count is not None) or 1
+    return [None if one is None else one / total for one in densities(counts, edges)]
 
 
 def _around(places: Sequence[float], heights: Sequence[float | None]) -> str:

@@ -5,16 +5,39 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from kepsilon.evaluate.linking.attackers import (
+    ANY_THREE,
+    BY_CLASS,
+    BY_QUASIS,
+    EVERYTHING,
+    ONE_COLUMN,
+    WORKING_OUT,
+    WORST_THREE,
+    Attacker,
+)
 from kepsilon.pages.charts import Bar, Limit, Segment, bar_chart
 from kepsilon.pages.charts.axes import percent as axis_percent
-from kepsilon.pages.charts.palette import BLUE
+from kepsilon.pages.charts.palette import BLUE, GREY
 from kepsilon.pages.figures.figure import Figure, Table
 from kepsilon.pages.figures.first_screen import max_risk
-from kepsilon.pages.wording import number, percent, plural
+from kepsilon.pages.wording import capital, listed, number, percent, plural
 from kepsilon.predict.kept_columns import ALARM, NOTE
 from kepsilon.publish.record import Record
 
 _MOST_BARS = 10
+_MOST_TOLD = 3
+"""Kept columns whose sentences are shown; the table has the figures of all."""
+
+_ROWS = {
+    BY_CLASS: "guesses in the class",
+    BY_QUASIS: "knows the quasis",
+    WORKING_OUT: "works out a column",
+    ONE_COLUMN: "and a kept column",
+    ANY_THREE: "any 3 attributes",
+    WORST_THREE: "the worst 3",
+    EVERYTHING: "knows everything",
+}
+"""What stands beside the bars, by the name of an attacker; the table below has who that is in full."""
 
 
 def attackers_figure(record: Record) -> Figure:
@@ -23,21 +46,15 @@ def attackers_figure(record: Record) -> Figure:
     limit = max_risk(record)
     return Figure(
         title="Who could link how many records",
-        sentences=[
-            record.risk_in_words,
-            (
-                "Those in the upper rows need to know nothing but the quasi-identifiers; those below know kept columns of "
-                "everybody too."
-            ),
-        ],
+        sentences=[record.risk_in_words, _which_are_limited(record, limit)],
         drawing=bar_chart(
             [
-                Bar(own.name, [Segment("expected", own.risk.total, BLUE)], percent(own.risk.total))
+                Bar(row_name(own), [Segment(*_kind(own, own.risk.total))], percent(own.risk.total))
                 for own in expected
                 if own.risk is not None
             ],
             title="Share of the records that each attacker is expected to link",
-            label="records linked, expected",
+            label="share of the records linked, expected",
             limit=None if limit is None else Limit(limit, f"limit {percent(limit)}"),
             axis_words=axis_percent,
         ),
@@ -45,7 +62,7 @@ def attackers_figure(record: Record) -> Figure:
             headers=["", "whoever knows", "and", "links, expected", "links, as drawn", "largest risk of one record"],
             rows=[
                 [
-                    own.name,
+                    row_name(own),
                     own.knows,
                     own.how,
                     percent(None if own.risk is None else own.risk.total),
@@ -57,6 +74,32 @@ def attackers_figure(record: Record) -> Figure:
             n_words=3,
         ),
     )
+
+
+def row_name(attacker: Attacker) -> str:
+    """What the attacker knows or does, as short as a row of a chart needs it."""
+    return _ROWS.get(attacker.name, attacker.name)
+
+
+def _kind(attacker: Attacker, share: float) -> tuple[str, float, int]:
+    """The name of a segment, its length and its colour: whether the attacker is one of those whom the limit is about."""
+    if attacker.needs_only_quasis:
+        return "knows only the quasi-identifiers", share, BLUE
+    return "knows other columns", share, GREY
+
+
+def _which_are_limited(record: Record, limit: float | None) -> str:
+    others = any(not own.needs_only_quasis and own.risk is not None for own in record.attackers)
+    limited = (
+        "The headline is the largest share"
+        if limit is None
+        else f"The limit of {percent(limit)} is on the largest share"
+    )
+    words = f"{limited} of those who need to know nothing but quasi-identifiers, in the upper rows"
+    if not others:
+        return f"{words}."
+    no_limit = "" if limit is None else ", and no limit holds them"
+    return f"{words}; those below (grey) know kept columns, or any three attributes, of a person{no_limit}."
 
 
 def kept_columns_figures(record: Record) -> Iterator[Figure]:
@@ -80,10 +123,14 @@ def kept_columns_figures(record: Record) -> Iterator[Figure]:
         + " Looked for was what whoever knows the quasi-identifiers could work out from a column, and what it tells whoever sees "
         "the release. Whoever knows such a column of a person links more: see above."
     ]
-    sentences += [f"{words[:1].upper()}{words[1:]}." for name, own in columns for words in own.in_words]
-    sentences += [
-        f"{name} is published all the same. The curator's reason: {reason}" for name, reason in accepted.items()
-    ]
+    telling = [own for _, own in columns if own.in_words]
+    sentences += [f"{capital(words)}." for own in telling[:_MOST_TOLD] for words in own.in_words]
+    if len(telling) > _MOST_TOLD:
+        sentences.append(f"Something was found of {plural(len(telling) - _MOST_TOLD, 'more column')}: see the numbers.")
+    for reason in dict.fromkeys(accepted.values()):
+        names = [name for name, own in accepted.items() if own == reason]
+        are = "is" if len(names) == 1 else "are"
+        sentences.append(f"{listed(names)} {are} published all the same. The curator's reason: {reason}")
     yield Figure(
         title="What kept columns give away",
         sentences=sentences,

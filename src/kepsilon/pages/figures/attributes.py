@@ -11,6 +11,7 @@ from kepsilon.evaluate.pictures import KQuasiPicture, Pictures, ValuePicture
 from kepsilon.pages.charts import Drawing, small_distributions, small_labels
 from kepsilon.pages.figures.changes import generalised_words, protected_words
 from kepsilon.pages.wording import NOTHING, counted_by_value, exact, percent, plural
+from kepsilon.predict.kept_columns import ALARM
 from kepsilon.predict.verdicts import COARSER, KEPT, USELESS
 from kepsilon.publish.record import Record
 from kepsilon.rounding import number
@@ -30,7 +31,7 @@ class AttributeLine:
     """What was done to it."""
     picture: Drawing | None
     picture_words: str
-    """The picture in words."""
+    """What the picture counts, in words; empty for distributions."""
     error: str
     verdict: str
     reason: str
@@ -59,7 +60,7 @@ def _line(
 ) -> AttributeLine:
     role = str(attribute["role"])
     verdict, reason = _verdict(record, name, role)
-    picture, words, error = None, NOTHING, NOTHING
+    picture, words, error = None, "", NOTHING
     if role == "k-quasi":
         became = generalised_words(quasi, (record.levels or {}).get(name))
         if quasi is not None:
@@ -70,7 +71,6 @@ def _line(
         if value is not None and value.edges:
             title = f"{name} before and as published"
             picture = small_distributions(value.edges, value.before, value.after, title=title)
-            words = "before as a line, published filled"
     else:
         became = "dropped" if role == "identifier" else "published as it is"
     return AttributeLine(
@@ -90,7 +90,11 @@ def _verdict(record: Record, name: str, role: str) -> tuple[str, str]:
     if role == "identifier":
         return DROPPED, "not published"
     if role not in {"k-quasi", "epsilon-quasi"}:
-        return KEPT, "published as it is"
+        leak = record.kept_columns.get(name)
+        reason = record.policy.attributes[name].get("accept_leak")
+        if leak is None or leak.verdict != ALARM or not reason:
+            return KEPT, "published as it is"
+        return KEPT, f"published as it is, although it gives people away, which the policy accepts: {reason}"
     own = record.verdicts.get(name)
     if own is None:
         return UNKNOWN, "no verdict was recorded"

@@ -1,19 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The first screen of the report: one sentence, three marks, and every warning, before any figure."""
+"""The first screen of the report: one sentence and three marks, before any figure."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import PurePath
+from operator import itemgetter
 
-from kepsilon.errors import Problem
-from kepsilon.evaluate.linking.attackers import Attacker
-from kepsilon.pages.figures.groups import group_warnings
+from kepsilon.evaluate.linking.attackers import WORKING_OUT
 from kepsilon.pages.figures.left_out import released_words
-from kepsilon.pages.wording import listed, out_of, percent, plural
-from kepsilon.predict.kept_columns import ALARM
+from kepsilon.pages.wording import capital, listed, out_of, percent, plural
 from kepsilon.predict.verdicts import ABOVE, COARSER, KEPT, NO_LIMIT, USELESS, WITHIN
 from kepsilon.publish.record import Record
 from kepsilon.rounding import percent_at_most
@@ -23,8 +19,6 @@ SIGNS = {GOOD: "✓", FAIR: "≈", BAD: "✗", OPEN: "?"}
 """What stands beside each mark, so that it is not told by colour alone."""
 
 _MOST_NAMED = 5
-_TOLD_ELSEWHERE = re.compile(r"\.(range|domain)$|^averages")
-"""Where warnings stand that the page words itself, because some of their counts are below k."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,14 +42,6 @@ class Mark:
     @property
     def sign(self) -> str:
         return SIGNS[self.state]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Warned:
-    """A warning: what is wrong, and in a fold what stands behind it and what would cure it."""
-
-    short: str
-    more: str = ""
 
 
 def marks(record: Record) -> list[Mark]:
@@ -107,23 +93,29 @@ def _risk(record: Record) -> Mark:
             words=f"{percent(headline.risk.total)} of the records are linked to the right person, on average, by "
             f"{headline.attacker}.",
         ),
-        Part(id="limit", words=f"{_capital(_limit_words(record))}."),
+        Part(id="limit", words=f"{capital(_limit_words(record))}."),
     ]
-    surest = surest_attacker(record)
-    if surest is not None and surest.largest is not None:
-        parts.append(
-            Part(
-                id="largest-risk",
-                words=f"Largest single risk: {percent_at_most(surest.largest)}, to whoever {surest.how}.",
-            )
-        )
+    risks = [f"at most {percent_at_most(share)} for whoever {how}" for share, how in surest_attackers(record)]
+    if risks:
+        parts.append(Part(id="largest-risk", words=f"Largest single risk: {'; '.join(risks)}."))
     return Mark(id="mark-risk", state=state, title=title, parts=parts)
 
 
-def surest_attacker(record: Record) -> Attacker | None:
-    """Of the attackers who need to know nothing but the quasis, the one who can be surest of a single record."""
-    known = [own for own in record.attackers if own.needs_only_quasis and own.largest is not None]
-    return max(known, key=lambda own: own.largest or 0.0, default=None)
+def surest_attackers(record: Record) -> list[tuple[float, str]]:
+    """How sure of a single record they can be who need to know nothing but the quasis, and how each of them links.
+
+    First whoever uses no kept column, who is the one that `max_individual_risk` limits; then whoever works one out, where
+    that makes somebody surer.
+    """
+    known = [(own.largest, own) for own in record.attackers if own.needs_only_quasis and own.largest is not None]
+    found: list[tuple[float, str]] = []
+    for uses_column in (False, True):
+        possible = [pair for pair in reversed(known) if (pair[1].name == WORKING_OUT) is uses_column]
+        if possible:
+            share, own = max(possible, key=itemgetter(0))  # of those alike, the one who knows most
+            if not found or share > found[0][0]:
+                found.append((share, own.how))
+    return found
 
 
 def max_risk(record: Record) -> float | None:
@@ -160,72 +152,19 @@ def _usefulness(record: Record) -> Mark:
         parts=[
             Part(id="useless", words=f"Useless: {_names(useless)}."),
             Part(id="coarser", words=f"Coarser: {_names(coarser)}."),
+            Part(id="lost", words=f"{capital(_left_out_words(record))}."),
         ],
     )
+
+
+def _left_out_words(record: Record) -> str:
+    """How many records the release lacks, as a share of those read."""
+    counts = record.records
+    n = counts.read - counts.released
+    return f"{percent(n / counts.read)} of the records are left out" if n else "no record is left out"
 
 
 def _names(names: Sequence[str]) -> str:
     if len(names) > _MOST_NAMED:
         return f"{', '.join(names[:_MOST_NAMED])} and {len(names) - _MOST_NAMED:,} more"
     return listed(names) if names else "none"
-
-
-def warnings(record: Record, problems: Sequence[Problem] = ()) -> Iterator[Warned]:
-    """Every warning: those that follow from the record, then those that only the run knew."""
-    if record.seeded:
-        undo = "undo the order" if record.guarantee.epsilon is None else "take the noise away and undo the order"
-        yield Warned(
-            short="This release was drawn with a seed: it must not be given to anybody.",
-            more=f"Whoever knows or guesses the seed can {undo}: it is for tests only.",
-        )
-    for own in record.kept_columns.values():
-        if own.verdict == ALARM:
-            yield Warned(short=f"{_capital('; '.join(own.in_words))}. The policy accepts this.")
-    if record.groups is not None:
-        for words in group_warnings(record, record.groups):
-            yield _divided(words)
-    for name, n_classes in record.constant_classes.items():
-        if n_classes and record.groups is None:
-            yield Warned(
-                short=f"In {plural(n_classes, 'class', 'classes')} all records agree on {name}, so that its value is "
-                "published there without noise.",
-                more="A coarse range would cure this.",
-            )
-    for name, small in record.small_noise.items():
-        if small.classes:
-            yield Warned(
-                short=f"In {plural(small.classes, 'class', 'classes')} the noise of {name} is small beside its precision.",
-                more=f"At least every second value is published as it is, in the worst class {percent(small.likeliest)} of "
-                "them. A smaller ε, a wider range or a finer precision would cure this.",
-            )
-    for name, found in record.outliers.items():
-        if found.recoverable:
-            yield Warned(
-                short=f"In {plural(found.recoverable, 'class', 'classes')} one record's {name} stands out, and the size of the "
-                "noise gives it away.",
-                more=f"Within {percent(found.within)}, to an attacker who knows all other records of the class and which "
-                f"published values are theirs: with a chance of one half or more, at most {percent(found.likeliest)}, "
-                "whatever ε is. Declared bounds would cure this.",
-            )
-    for problem in problems:
-        if not _TOLD_ELSEWHERE.search(problem.where):
-            first, rest = _first_sentence(problem.what)
-            about = PurePath(problem.where).name  # of a file, its name alone
-            short = f"{about}: {first}" if about else _capital(first)
-            yield Warned(short=short, more=" ".join(filter(None, (rest, problem.fix))))
-
-
-def _divided(words: str) -> Warned:
-    """A warning whose first sentence is shown, and the rest folded."""
-    first, rest = _first_sentence(words)
-    return Warned(short=_capital(first), more=rest)
-
-
-def _first_sentence(words: str) -> tuple[str, str]:
-    """The first sentence, and the others."""
-    first, stop, rest = words.partition(". ")
-    return (f"{first}.", rest) if stop else (words, "")
-
-
-def _capital(words: str) -> str:
-    return words[:1].upper() + words[1:]

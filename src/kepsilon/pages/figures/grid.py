@@ -44,7 +44,10 @@ def _suppression(explored: Explored, algorithm: str) -> Figure:
     for k in explored.grid.ks:
         found = _shown(explored, algorithm, k)
         if found is None:
-            rows.append([exact(k), "refused", NOTHING, NOTHING, NOTHING])
+            tried = [cell for cell in explored.grid.cells if (cell.algorithm, cell.k) == (algorithm, k)]
+            if tried:
+                is_refused = all(cell.prediction is None for cell in tried)
+                rows.append([exact(k), "refused" if is_refused else NOTHING, NOTHING, NOTHING, NOTHING])
             continue
         shares = found.suppressed
         by_confidence = None if shares.by_confidence is None else shares.by_confidence.total
@@ -88,5 +91,5 @@ def _shown(explored: Explored, algorithm: str, k: int) -> Prediction | None:
     noisy = [own for own in explored.of(algorithm, k) if own.epsilon == explored.shown_epsilon]
     averaged = explored.averaged(algorithm, k)
     if explored.chooses_averages or not noisy:
-        return next(iter(averaged or ([] if explored.confidence else noisy)), None)
+        return next(iter(averaged or ([] if explored.confidence else explored.of(algorithm, k))), None)
     return noisy[0]

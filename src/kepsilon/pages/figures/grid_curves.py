@@ -160,6 +160,13 @@ class _Charts:
         xs = sorted({x for curve in curves.values() for x in curve})
         if not any(y for curve in curves.values() for y in curve.values()):
             return
+        marked_k = None if chosen is None else chosen[1].k
+        if len(xs) > 1:  # a point alone is no curve: the table has it, and the chart of risk against distortion
+            drawn = {k: own for k, own in curves.items() if len(own) > 1 or k == marked_k}
+            if not any(len(own) > 1 for own in drawn.values()):
+                return
+        else:
+            drawn = curves
         styles = styles_of(self.explored.grid.ks)
         everywhere = [y for own in self.explored.met if (y := self.value(own)) is not None]
         marked = None if chosen is None else self.value(chosen[1])
@@ -167,7 +174,7 @@ class _Charts:
             title=title,
             sentences=[sentence],
             drawing=line_chart(
-                [Series(f"k = {k}", [*own.items()], styles[k], has_dots=True) for k, own in curves.items() if own],
+                [Series(f"k = {k}", [*own.items()], styles[k], has_dots=True) for k, own in drawn.items() if own],
                 title=f"{title}, against {over}",
                 x_label=x_label,
                 y_label=y_label,
@@ -183,7 +190,7 @@ class _Charts:
             ),
             table=Table(
                 headers=["k", *map(name, xs)],
-                rows=[[exact(k), *(percent(curve.get(x)) for x in xs)] for k, curve in curves.items()],
+                rows=[[exact(k), *(percent(curve.get(x)) for x in xs)] for k, curve in curves.items() if curve],
                 n_words=0,
             ),
         )

@@ -11,13 +11,15 @@ from kepsilon.grid.choice import is_ranked
 from kepsilon.pages.charts import Dot, Series, Style, line_chart, scatter_chart, styles_of
 from kepsilon.pages.charts.axes import percent as axis_percent
 from kepsilon.pages.charts.drawing import WIDTH, Drawing
-from kepsilon.pages.charts.palette import BLUE, N_COLOURS, VERMILLION
+from kepsilon.pages.charts.palette import BLUE, GREEN, GREY, ORANGE, PURPLE, VERMILLION, VIOLET
 from kepsilon.pages.charts.scatter import SHAPES
 from kepsilon.pages.figures.explored import Explored, is_wide, setting_words
 from kepsilon.pages.figures.figure import Figure, Table
 from kepsilon.pages.wording import NOTHING, distortion, percent
 from kepsilon.predict.prediction import Prediction
 
+_UNLIKE = (BLUE, VERMILLION, GREEN, PURPLE, ORANGE, GREY, VIOLET)
+"""Colours of marks whose k share one: neighbours do not look alike."""
 _RISKS = (0.01, 0.02, 0.05, 0.1, 0.2)
 """Linking risks at which the table compares noise with averages."""
 
@@ -49,7 +51,7 @@ def front_figures(explored: Explored) -> Iterator[Figure]:
             is_chosen=one.prediction == best,
             is_open=one.cell.group is not None,
             is_current=one.cell is current,
-            words=_name(one.cell) if one in front or one.cell is current or one.prediction == best else "",
+            words=_name(one.cell),
         )
         for one in ranked
     ]
@@ -83,6 +85,7 @@ def front_figures(explored: Explored) -> Iterator[Figure]:
                 + "Distortion is the mean over attributes of the detail lost and of "
                 "the error in units of the spread. Along the line nothing has less of both"
                 + ("; pale marks are outside the limits." if limits.stated() else ".")
+                + f" Beside a mark stand its {_beside(explored)}, where there is room."
                 + (f" {_not_drawn(n_useless)}" if n_useless else "")
             )
         ],
@@ -93,6 +96,12 @@ def front_figures(explored: Explored) -> Iterator[Figure]:
             rows=[[setting_words(one.prediction), distortion(one.distortion), percent(one.risk)] for one in front],
         ),
     )
+
+
+def _beside(explored: Explored) -> str:
+    """What is written beside a mark."""
+    parts = [*(["ε"] if explored.grid.epsilons else []), *(["the size of its groups"] if explored.grid.groups else [])]
+    return " and ".join(filter(None, ["k", " or ".join(parts)]))
 
 
 def _not_drawn(n_useless: int) -> str:
@@ -232,8 +241,8 @@ def _unbeaten(cells: Sequence[_Ranked]) -> list[_Ranked]:
 
 def _colours(ks: Sequence[int]) -> list[tuple[Sequence[int], int]]:
     """Colours with the k that they stand for; neighbouring k share a colour if there are more k than colours."""
-    if len(ks) <= N_COLOURS:
+    if len(ks) <= len(_UNLIKE):
         return [([k], style.colour) for k, style in styles_of(ks).items()]
-    together = -(-len(ks) // N_COLOURS)
+    together = -(-len(ks) // len(_UNLIKE))
     ordered = sorted(ks)
-    return [(ordered[i : i + together], 1 + i // together) for i in range(0, len(ks), together)]
+    return [(ordered[i : i + together], _UNLIKE[i // together]) for i in range(0, len(ks), together)]

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from kepsilon.pages.figures.explored import Explored, setting_words
 from kepsilon.pages.figures.figure import Tile, and_more
-from kepsilon.pages.wording import give, listed, out_of, percent, plural
+from kepsilon.pages.wording import give, listed, percent, plural
 from kepsilon.policy.guarantee import single_risk_in_words
 from kepsilon.predict.prediction import Prediction
 
@@ -134,8 +134,8 @@ def grid_notes(explored: Explored) -> list[str]:
 def grid_tiles(prediction: Prediction) -> Iterator[Tile]:
     headline, suppression = prediction.linking_risk.headline, prediction.suppression
     yield Tile(
-        value=out_of(headline.risk.total),
-        meaning=f"records linked to the right person by {headline.attacker}"
+        value=percent(headline.risk.total),
+        meaning="records linked by the strongest attacker who needs to know nothing but the quasi-identifiers"
         + _in_brackets(give(headline.risk.standard_error)),
     )
     yield Tile(

@@ -3,15 +3,28 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from math import inf
 
-from kepsilon.pages.figures.explored import Explored
+from kepsilon.pages.figures.explored import Explored, setting_words
 from kepsilon.pages.wording import distortion, exact, give, percent
 from kepsilon.predict.prediction import ExpectedError, Prediction
 
 _CLASSES = {"chosen": "chosen", "your": "current", "front": "front", "outside": "outside", "useless": "outside"}
 """How a row is styled, by the first word of each of its marks."""
+
+
+FRONT = (
+    "“Front”: no other choice is at least as good in all three of distortion, linking risk and records left out, and better "
+    "in one."
+)
+_SHORT = re.compile(r"(?:^|, )front\b")
+"""What the short table need not say: its rows are the front."""
+_MOST_ERRORS = 4
+_FEW = 24
+"""Choices that are shown in one table; of more, the table of all of them is folded."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,6 +99,47 @@ def grid_rows(explored: Explored) -> Iterator[GridRow]:
                 distortion(prediction.distortion),
             ],
         )
+
+
+def best_headers(explored: Explored) -> list[str]:
+    """Headers of the short table; the first two columns are words."""
+    errors = [f"error of {name}" for name in explored.epsilon_quasis[:_MOST_ERRORS]]
+    return ["", "choice", "linking risk", "largest single risk", "left out", *errors, "distortion"]
+
+
+def best_rows(explored: Explored) -> list[GridRow]:
+    """Of many cells those on the front, the chosen one and the policy's own, the least distorted first.
+
+    None where all cells fit on a screen.
+    """
+    cells = [*zip(explored.grid.cells, grid_rows(explored), strict=True)]
+    if len(cells) <= _FEW:
+        return []
+    best = [
+        (prediction, row)
+        for cell, row in cells
+        if (prediction := cell.prediction) is not None
+        and not {"front", "chosen", "current"}.isdisjoint(row.css_class.split())
+    ]
+    best.sort(key=lambda pair: inf if pair[0].distortion is None else pair[0].distortion)
+    return [_best(prediction, row, explored) for prediction, row in best]
+
+
+def _best(prediction: Prediction, row: GridRow, explored: Explored) -> GridRow:
+    risk, left_out = prediction.linking_risk.headline.risk, prediction.suppressed.together
+    return GridRow(
+        css_class=" ".join(name for name in row.css_class.split() if name != "front"),
+        mark="",
+        fields=[
+            _SHORT.sub("", row.mark).removeprefix(", "),
+            setting_words(prediction),
+            percent(risk.total) + give(risk.standard_error),
+            percent(prediction.linking_risk.largest_possible_by_matching),
+            percent(left_out.total) + give(left_out.standard_error),
+            *(_error(prediction.error.get(name)) for name in explored.epsilon_quasis[:_MOST_ERRORS]),
+            distortion(prediction.distortion),
+        ],
+    )
 
 
 def _left_out(prediction: Prediction, *, has_before: bool) -> list[str]:

@@ -9,7 +9,7 @@ from kepsilon.pages.charts import Bar, Segment, bar_chart
 from kepsilon.pages.charts.axes import percent as axis_percent
 from kepsilon.pages.charts.palette import BLUE, ORANGE, VERMILLION
 from kepsilon.pages.figures.figure import Figure, Table
-from kepsilon.pages.figures.first_screen import surest_attacker
+from kepsilon.pages.figures.first_screen import surest_attackers
 from kepsilon.pages.wording import listed, percent
 from kepsilon.publish.record import Record
 from kepsilon.rounding import percent_at_most
@@ -30,11 +30,9 @@ def single_risks_figure(record: Record) -> Figure:
             f"were drawn. The surest case: {percent(risk.largest)}."
         )
     ]
-    surest = surest_attacker(record)
-    if surest is not None and surest.largest is not None:
-        sentences.append(
-            f"Whatever is drawn, it is at most {percent_at_most(surest.largest)} for whoever {surest.how}."
-        )
+    bounds = [f"{percent_at_most(share)} for whoever {how}" for share, how in surest_attackers(record)]
+    if bounds:
+        sentences.append(f"Whatever is drawn, it is at most {', and at most '.join(bounds)}.")
     return Figure(
         title="Single risks",
         sentences=sentences,
@@ -58,7 +56,7 @@ def not_covered(record: Record) -> Iterator[str]:
     if kept:
         yield (
             f"Whoever knows {listed(kept) if len(kept) <= 4 else f'{len(kept):,} kept columns'} of a person as well: kept "
-            "columns are published as they are, and the rows “one column” to “everything” say how much more is linked then."
+            "columns are published as they are, and the grey rows above say how much more is linked then."
         )
     if record.homogeneity:
         of = "class" if record.groups is None else "group"

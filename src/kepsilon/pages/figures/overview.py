@@ -64,15 +64,23 @@ def detail_sections(record: Record, pictures: Pictures) -> Iterator[Section]:
     yield Section(title="More about risk", figures=risk)
 
 
+_WAYS = (": ", ", as drawn: ", " is published although it may give people away. ")
+"""What follows the name of an attribute at the start of a promise."""
+
+
 def promises(record: Record) -> list[str]:
     """The lines of the statement; what is promised alike of several attributes is said once, with all their names."""
-    shown = {shown_name(name) for name in record.policy.attributes_with_role("epsilon-quasi")}
-    grouped: dict[tuple[bool, str], list[str]] = {}
+    shown = [shown_name(name) for name in record.policy.attributes]
+    grouped: dict[tuple[str, str], list[str]] = {}
     for line in record.guarantee.statement.split("\n"):
-        name = next((one for one in shown if line.startswith(f"{one}: ")), None)
-        key = (False, line) if name is None else (True, line.removeprefix(f"{name}: "))
-        grouped.setdefault(key, []).append(name or "")
-    return [f"{listed(names)}: {rest}" if is_named else rest for (is_named, rest), names in grouped.items()]
+        about = next(((one, way) for one in shown for way in _WAYS if line.startswith(one + way)), ("", ""))
+        name, way = about
+        grouped.setdefault((way, line.removeprefix(name + way)), []).append(name)
+    return [listed(names) + _of_several(way, names) + rest for (way, rest), names in grouped.items()]
+
+
+def _of_several(way: str, names: list[str]) -> str:
+    return way.replace(" is ", " are ").replace(" it ", " they ") if len(names) > 1 else way
 
 
 def made(*, version: str, created: str, digest: str | None = None) -> str:

@@ -15,13 +15,14 @@ from kepsilon.rounding import number, told_apart
 
 RULES = (
     "A mean or quantile may be used if it is off by no more than a tenth of the spread before, a spread if it is off by no "
-    "more than a tenth, a correlation by no more than 0.05, and a slope by no more than a tenth or its standard error before. "
+    "more than a tenth, a correlation by no more than 0.05, and a slope by no more than a tenth or its standard error before; "
+    "single values if they are off by less than one constant per class would be. "
     "“Before” is over all records that were counted, those left out included."
 )
 
 _MOST_PANELS = 6
 """Relations that are drawn; the table has all of them."""
-_MOST_RELATED = 4
+_MOST_RELATED = 3
 """Relations that a line of the summary names."""
 
 
