@@ -51,7 +51,16 @@ PROVED_IN = {
     "TCloseness": "ℓ-diversity and t-closeness",
 }
 """Where the proof of each algorithm, mechanism and requirement on classes stands."""
-BEYOND = ("Averages", "Spread", "Noise on averages", "Confident k", "Labels", "One draw per person", "Limits", "The shuffle")
+BEYOND = (
+    "Averages",
+    "Spread",
+    "Noise on averages",
+    "Confident k",
+    "Labels",
+    "One draw per person",
+    "Limits",
+    "The shuffle",
+)
 """What has a claim and is in none of the three tables of names."""
 
 
