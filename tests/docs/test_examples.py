@@ -18,6 +18,7 @@ import tomllib
 import pytest
 
 import kepsilon
+from kepsilon.cli import compared_splits, explored_grid
 from material.machine import ROOT
 from material.markdown import examples_of
 
@@ -63,8 +64,10 @@ def test_python_examples_run(page, demo_folder):
 
 
 @pages_with("sh")
-def test_shell_examples_run(page, demo_folder, kepsilon_command):
-    """Commands of kepsilon, in the order of the page; a line may say which exit code it has."""
+def test_shell_examples_run(page, demo_folder, kepsilon_command, monkeypatch):
+    """In the order of the page; a line may say which exit code it has, and what a page shows of a screen was printed."""
+    monkeypatch.setenv("COLUMNS", "80")
+    printed = ""
     for block in runnable(page, "sh"):
         for line in block.replace("\\\n", " ").splitlines():
             if not line.startswith("kepsilon "):
@@ -72,6 +75,8 @@ def test_shell_examples_run(page, demo_folder, kepsilon_command):
             expected = int(line.partition("# exit code ")[2].split(" ")[0]) if "# exit code " in line else 0
             ended = kepsilon_command(*shlex.split(line, comments=True)[1:])
             assert ended.code == expected, (line, ended.err)
+            printed += ended.out + ended.err
+    assert [own for own in examples_of(page, "text") if own not in printed] == []
 
 
 @pages_with("toml")
@@ -98,3 +103,10 @@ def test_the_table_of_largest_risks_is_the_formulas():
             odds = exp(-2 * float(name.removeprefix("ε = "))) if name != "averages" else 1
             digits = len(share.removesuffix(" %").partition(".")[2])
             assert round(100 / (1 + (k - 1) * odds), digits) == float(share.removesuffix(" %")), (name, k)
+
+
+@pytest.mark.parametrize("columns", [explored_grid.NAMES, compared_splits.HEADERS], ids=["grid", "splits"])
+def test_every_column_of_explores_tables_is_explained(columns):
+    """By the name that the screen has for it; algorithm and k need no words."""
+    text = (ROOT / "docs" / "how-to" / "explore.md").read_text(encoding="utf-8")
+    assert [own for own in columns if own not in ("", "algorithm", "k") and f"`{own}`" not in text] == []
