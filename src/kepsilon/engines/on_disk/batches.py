@@ -19,7 +19,7 @@ import numpy as np
 import pyarrow as pa
 
 from kepsilon.engines.arrow.merging import merged_table
-from kepsilon.engines.arrow.moving import taken_as_is
+from kepsilon.engines.arrow.moving import taker
 from kepsilon.engines.arrow.whole_columns import taken_rows, whole_columns
 from kepsilon.engines.on_disk.buckets import Bucket, Records, scatter
 from kepsilon.engines.protocol import Batch, KeptAt, Random, Store
@@ -212,7 +212,7 @@ class NoisyRecords:
             raise self.buckets[0].damaged()
 
         def kept(name: str) -> tuple[pa.Field, pa.Array | pa.ChunkedArray]:
-            column = taken_as_is(columns.column(name), order)
+            column = taker(columns.column(name), codes_text=False)(order)
             return taken_field(columns.schema.field(name), column.type), column
 
         class_ids = new_ids[self.class_ids()[order]]

@@ -78,6 +78,7 @@ class SpilledColumns(CountedColumns):
         super().__init__(files.name, files.schema, roles)
         self._files, self._engine = files, engine
         self.n_records = files.n_records
+        self.are_in_memory = False
         self.type_changes: tuple[TypeChange, ...] = (
             *type_changes(files.schema.field(name) for name in roles.kept),
             *(own for own in getattr(files, "type_changes", ()) if own.column in roles.kept),
