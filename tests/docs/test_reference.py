@@ -123,6 +123,27 @@ def test_every_error_is_documented():
         assert row is not None, kind.__name__
 
 
+def test_every_message_says_what_to_do():
+    """Also those that the code words without advice."""
+    rows = re.findall(
+        r"^\| (.+) \| (.*) \|$", page("reference/errors.md").partition("## Messages")[2], flags=re.MULTILINE
+    )
+    assert len(rows) > 200
+    assert [what for what, fix in rows if not fix.strip("… ./")] == []
+
+
+def test_no_advice_is_for_a_message_that_is_gone():
+    """Or it would be read by nobody."""
+    text = page("reference/errors.md")
+    assert [what for what in errors.BY_MESSAGE if f"| {errors.cell(what)} |" not in text] == []
+
+
+def test_a_message_without_advice_is_refused():
+    """The script fails with the message, and says where to write what to do."""
+    with pytest.raises(LookupError, match="BY_MESSAGE"):
+        errors._advice("something new.", "Outputs")
+
+
 def test_every_public_name_is_documented():
     """Also errors and constants."""
     text = page("reference/api.md")

@@ -12,6 +12,7 @@ from urllib.parse import unquote
 
 import pytest
 
+from material.browser import Browser
 from material.machine import ROOT
 from material.markdown import links_of
 
@@ -99,6 +100,16 @@ def test_search_finds_words(site):
     for word in ("slope", "manifest", "mondrian"):
         assert word in index
     assert (site / "search.html").exists()
+
+
+def test_search_answers_from_the_file_system(site, tmp_path):
+    """In a browser, without a server: the page that has the word is among what is found."""
+    shown = Browser(tmp_path).run(
+        "--virtual-time-budget=20000", "--dump-dom", f"{(site / 'search.html').as_uri()}?q=slope"
+    )
+    found = shown.partition('id="search-results"')[2]
+    assert 'href="how-to/analyse.html' in found
+    assert "Analyse a release" in found
 
 
 def test_every_page_is_within_two_clicks():

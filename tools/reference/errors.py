@@ -26,8 +26,48 @@ WHAT_TO_DO = {
     "InterruptedAfterRelease": "Nothing has to be done: the release is out and whole. Do not draw a second one.",
     "EarlierDrawWarning": "Make sure that nobody has the earlier release; whoever has both can average the noise.",
 }  # fmt: skip
+IN_POLICY, REPRODUCTION = "In the policy", "reproduce"
+BY_MESSAGE = {
+    "a column has a name that is not UTF-8 text.": "Rename the column.",
+    "a task failed (…); nothing was released.": "Look into the logs of the cluster, and run the command again.",
+    "cannot be read: ….": "Check the path, and that you may read the file.",
+    "has a header, but no records.": "Is this the right file? Give one that has records.",
+    "has columns, but no records.": "Is this the right table? Give one that has records.",
+    "holds a character that no name can have.": "Write the name without control characters.",
+    "holds lists or structures, not single values.": "Write one value per cell first, or leave the column out.",
+    "holds values that are not text or numbers.": "Make them text or numbers first, or leave the column out.",
+    "is not an Arrow or Feather file.": "Check the file, or give it the suffix of its real kind.",
+    "its header line cannot be read as CSV.": "Look at the first line: quotes have to match.",
+    "nothing is known of a DataFrame before it is counted.": "Leave `needs` out for a DataFrame, or write it to Parquet first.",
+    "should hold whole numbers, one for every record.": "Give the linkage file as `kepsilon anonymise --linkage` wrote it.",
+    "some combinations were counted twice; nothing was released.": "Report it: nothing is wrong with your policy. Without Spark, `--memory` may do.",
+    "some tasks never answered; nothing was released.": "Look into the logs of the cluster, and run the command again.",
+    "there is no such file.": "Check the path.",
+    "was not asked for before the records were read.": "Ask for the linkage when you anonymise: `--linkage`, or `with_linkage=True` in Python.",
+    "the … needs a name of its own.": "Choose another path for one of the two.",
+    "… of … values lie outside the declared bounds and would be clipped to them.": "Nothing, if the bounds are what you mean. Otherwise declare wider ones, without looking at the data.",
+    "does not hold different numbers that both intervals and noise can handle, so it keeps its role in every split.": "Nothing: a note.",
+    "k = …, but only … records are there to be released.": "Choose a smaller k, or give more records.",
+    "no quasi is numeric: there is no epsilon-quasi, and no k-quasi with a step or intervals.": "Leave out `--split`, or give a number a `step` or `intervals`.",
+    "no value is given to explore.": "Give at least one value of what the message begins with, or leave it out to take the policy's.",
+    "should be a whole number.": "Write one, such as 10.",
+    "the records that are there are not those that were measured; nothing was released.": "Something changed the table during the run: copy it, and run the command on the copy.",
+    'there is no column "…" with a role to look into.': "Name a column that the policy gives a role.",
+    "there is no epsilon-quasi to average.": "Leave out `--group`, or make a number an ε-quasi.",
+    "a grid is written as …, by its suffix.": "Choose one of these suffixes.",
+    "is not a key of the policy.": "The message names the nearest key. Correct the name, or take it out.",
+    "is UTF-16 text.": "Save it as UTF-8; the message says how.",
+    'the policy has a role for "…", but there is no such column.': "The message names the nearest column. Correct the name in the policy, or take the section out.",
+    "… cannot be met.": "The message says what comes nearest, and what would work.",
+    "gives people away, which the policy accepts: … (…).": "Nothing, if the reason in `accept_leak` still holds. The message says what would help.",
+    "is published though it may give people away, which the policy accepts: … (…).": "Nothing, if the reason in `accept_leak` still holds. The message says what would help.",
+    "its name begins like a formula (…).": "The message says what a spreadsheet would make of it. Rename the column.",
+    "… cells begin like a formula (…).": "Open the release as text, not in a spreadsheet, or clean the column first.",
+    "a spread needs two runs at least.": "Ask for two runs or more.",
+}  # fmt: skip
+"""What to do where the code words no advice, because the message is the advice or cannot know it."""
 FOLDERS = {
-    "policy": "In the policy",
+    "policy": IN_POLICY,
     "classify": "Data that does not fit the policy",
     "count": "Data that does not fit the policy",
     "table": "Data that does not fit the policy",
@@ -45,7 +85,7 @@ FOLDERS = {
     "propose": "Proposing a policy",
     "grid": "explore",
     "auditing": "audit",
-    "reproduce": "reproduce",
+    "reproduce": REPRODUCTION,
 }
 
 
@@ -69,8 +109,21 @@ def page() -> str:
     ]
     for title, found in _by_title().items():
         lines += ["", f"### {title}", "", "| what | what to do |", "|---|---|"]
-        lines += [f"| {cell(what)} | {cell(fix)} |" for what, fix in found]
+        lines += [
+            f"| {cell(what)} | {cell(fix if fix.strip('… .') else _advice(what, title))} |" for what, fix in found
+        ]
     return "\n".join(lines) + "\n"
+
+
+def _advice(what: str, title: str) -> str:
+    """What to do about a message that the code gives no advice with."""
+    if what in BY_MESSAGE:
+        return BY_MESSAGE[what]
+    if title == IN_POLICY:
+        return "Change it, at the place in the policy that the message begins with."
+    if title == REPRODUCTION:
+        return "`--data` has to name the folder that holds UCI's `adult.data`, as it was downloaded."
+    raise LookupError(f"tools/reference/errors.py: say in BY_MESSAGE what to do about {what!r}")
 
 
 def kinds() -> list[type[BaseException]]:
