@@ -13,7 +13,7 @@ PACKAGE = ROOT / "src" / "kepsilon"
 LARGEST_MODULE = 600
 EXPLAIN_FROM = 400
 
-BASE = {"errors", "version", "json_values", "stopwatch", "special_files", "encodings", "rounding"}
+BASE = {"errors", "version", "json_values", "stopwatch", "special_files", "encodings", "rounding", "threads"}
 """What everybody may import: nothing here imports anything of the package."""
 
 MAY_IMPORT: dict[str, set[str]] = {
@@ -24,6 +24,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "special_files": set(),
     "encodings": set(),
     "rounding": set(),
+    "threads": set(),
     "policy": set(),
     "files": set(),
     "table": {"policy"},

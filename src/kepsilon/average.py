@@ -84,7 +84,8 @@ def average_and_measure(
             samples=[sample_of(batch, averaged.values, published, stays, chosen)],
             survival=survival,
             seconds=clock.seconds,
-            groups=averaged.sums,
+            # Who of equal records is in which group makes no difference to these sums, so they are those predicted.
+            groups=None if batch.persons is None and again is None else averaged.sums,
             known=known,
         )
     with clock.step("keep"):

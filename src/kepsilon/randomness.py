@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from kepsilon.errors import ArgumentError
 from kepsilon.table.arrays import IntArray
+from kepsilon.threads import in_pieces
 
 try:
     from ssl import RAND_bytes as _system_random
@@ -147,12 +148,22 @@ def shuffled_positions(n: int, *, random_bytes: Callable[[int], bytes]) -> IntAr
     """
     position_bits = np.uint64(max(1, n - 1).bit_length())
     positions_only = np.uint64((1 << int(position_bits)) - 1)
-    keys = np.frombuffer(random_bytes(8 * n), dtype="<u8").astype(np.uint64)
-    keys &= ~positions_only
-    keys |= np.arange(n, dtype=np.uint64)
+    drawn_keys = np.frombuffer(random_bytes(8 * n), dtype="<u8")
+    keys = np.empty(n, dtype=np.uint64)
+    order = np.empty(n, dtype=np.int64)
+
+    def fill(part: slice) -> None:
+        own = drawn_keys[part] & ~positions_only
+        own |= np.arange(part.start, part.stop, dtype=np.uint64)
+        keys[part] = own
+
+    def split(part: slice) -> None:
+        order[part] = keys[part] & positions_only
+        keys[part] >>= position_bits
+
+    in_pieces(n, fill)
     keys.sort()
-    order = (keys & positions_only).astype(np.int64)
-    keys >>= position_bits
+    in_pieces(n, split)
     equal = np.flatnonzero(keys[1:] == keys[:-1])
     if len(equal):
         tied = np.union1d(equal, equal + 1)

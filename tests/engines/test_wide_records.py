@@ -36,7 +36,7 @@ def test_text_is_taken_in_pieces_that_arrow_can_hold(kind, monkeypatch):
     texts = [None if i % 9 == 0 else "x" * (i % 17) for i in range(300)] + ["y" * 250]
     column = pa.chunked_array([texts[:100], texts[100:]], type=pa.string()).cast(kind)
     rows = np.random.default_rng(SEED).permutation(301)[:280]
-    found = moving.taken_as_is(column, rows)
+    found = moving.taker(column, codes_text=False)(rows)
     assert found.type == kind
     assert found.num_chunks > 10
     assert found.to_pylist() == [column[int(row)].as_py() for row in rows]

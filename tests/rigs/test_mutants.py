@@ -69,8 +69,8 @@ def changed_tables(monkeypatch, change):
     """Lets a function change every table that is about to be published in memory; it is handed the table and its roles."""
     proper = LocalMerged.__init__
 
-    def made(self, table, *arguments, **options):
-        proper(self, change(table), *arguments, **options)
+    def made(self, table_of, *arguments, **options):
+        proper(self, lambda rows: change(table_of(rows)), *arguments, **options)
 
     monkeypatch.setattr(LocalMerged, "__init__", made)
 

@@ -231,6 +231,8 @@ class Columns(Protocol):
 
     n_records: int
     """Records of the table, those to be left out included."""
+    are_in_memory: bool
+    """Whether whole records may be looked at while classes are, because all of them are in memory anyway."""
     type_changes: tuple[TypeChange, ...]
     """Kept columns that have another type in a release of any kind than in the input."""
 

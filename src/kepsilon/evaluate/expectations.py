@@ -68,8 +68,13 @@ class Expectations:
         """The figures to expect in one setting."""
         return self.at_each([(epsilon, confident)])[0]
 
-    def at_each(self, settings: Sequence[NoiseSetting]) -> tuple[Expected, ...]:
-        """The figures to expect in several settings; where they are simulated, much faster than one by one."""
+    def at_each(
+        self, settings: Sequence[NoiseSetting], *, links: Sequence[ExpectedLinks] | None = None
+    ) -> tuple[Expected, ...]:
+        """The figures to expect in several settings; where they are simulated, much faster than one by one.
+
+        `links` are the expected links in each, if they were worked out before.
+        """
         epsilons = [epsilon for epsilon, _ in settings]
         # Whoever matches a whole class one to one is as sure at ε as whoever looks at one record at a time is at 2ε, at most.
         # Many ε of a grid are twice another one, which is worked out once.
@@ -80,12 +85,12 @@ class Expectations:
             Expected(
                 n_records=self.n_records,
                 errors=self.figures.errors(epsilon),
-                links=links,
+                links=own_links,
                 largest_possible=largest[epsilon],
                 largest_possible_by_matching=largest[2 * epsilon],
                 suppressed=None if confident is None else next(gone),
             )
-            for (epsilon, confident), links in zip(settings, self.figures.links(epsilons), strict=True)
+            for (epsilon, confident), own_links in zip(settings, links or self.figures.links(epsilons), strict=True)
         )
 
 

@@ -37,6 +37,8 @@ def telling_groups(
 
     `members` says whose records the records of each group are; None where every record is a person.
     """
+    if members is None and sizes.all() and _rises(values, of_record):
+        return _telling_in_order(values, sizes, precision=precision)
     high = _largest(values, of_record, len(sizes))
     low = -_largest(-values, of_record, len(sizes))
     return TellingGroups(
@@ -44,6 +46,35 @@ def telling_groups(
         extreme=_stands_out_above(values, of_record, sizes, precision=precision, members=members)
         | _stands_out_above(-values, of_record, sizes, precision=precision, members=members),
     )
+
+
+def _rises(values: FloatArray, of_record: IntArray) -> bool:
+    """Whether groups follow one another, and values rise inside each; none is NaN."""
+    if len(values) and np.isnan(values[0]):
+        return False
+    is_next = of_record[1:] > of_record[:-1]
+    is_same = of_record[1:] == of_record[:-1]
+    return bool(np.all((is_next & (values[1:] == values[1:])) | (is_same & (values[1:] >= values[:-1]))))
+
+
+def _telling_in_order(values: FloatArray, sizes: IntArray, *, precision: float) -> TellingGroups:
+    """Which groups tell a value, where values rise inside groups: only those whose ends stand out are looked at closely."""
+    lasts = np.cumsum(sizes) - 1
+    firsts = lasts + 1 - sizes
+    extreme = np.zeros(len(sizes), dtype=np.bool_)
+    for sign, ends, inwards in ((1, lasts, -1), (-1, firsts, 1)):
+        own = values[ends]
+        second = values[np.where(sizes > 1, ends + inwards, ends)]
+        chosen = np.flatnonzero(sign * (own - second) > WITHIN * np.abs(own))
+        if chosen.size:
+            own_sizes = sizes[chosen]
+            groups = np.repeat(np.arange(len(chosen)), own_sizes)
+            starts = np.cumsum(own_sizes) - own_sizes
+            records = np.repeat(firsts[chosen] - starts, own_sizes) + np.arange(len(groups))
+            extreme[chosen] |= _stands_out_above(
+                sign * values[records], groups, own_sizes, precision=precision, members=None
+            )
+    return TellingGroups(agreeing=values[firsts] == values[lasts], extreme=extreme)
 
 
 def _stands_out_above(
@@ -78,5 +109,9 @@ def _largest(values: FloatArray, groups: IntArray, n_groups: int) -> FloatArray:
     """The largest value of each group; NaN where one is NaN, −∞ where there is none."""
     largest = np.full(n_groups, -np.inf)
     with np.errstate(invalid="ignore"):  # NaN is no mistake here
-        np.maximum.at(largest, groups, values)
+        if len(groups) and np.all(groups[1:] >= groups[:-1]):  # groups side by side: several times as fast
+            firsts = np.flatnonzero(np.diff(groups, prepend=groups[0] - 1))
+            largest[groups[firsts]] = np.maximum.reduceat(values, firsts)
+        else:
+            np.maximum.at(largest, groups, values)
     return largest

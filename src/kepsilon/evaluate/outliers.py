@@ -21,6 +21,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from kepsilon.evaluate.originals.class_values import ClassValues
 from kepsilon.table.arrays import BoolArray, FloatArray, IntArray
 
 WITHIN = 0.25
@@ -104,6 +105,20 @@ def extremes_of(
     )
 
 
+def extremes_of_counted(classes: ClassValues) -> Extremes:
+    """The outermost values of one ε-quasi in every class, from its values counted by class; none is missing."""
+    firsts, lasts = classes.starts[:-1], classes.starts[1:] - 1
+    found = np.full((4, classes.n_classes), np.nan)
+    has_records, has_others = lasts >= firsts, lasts > firsts
+    for outer, second, ends, step in ((0, 1, firsts, 1), (3, 2, lasts, -1)):
+        own = ends[has_records]
+        found[outer, has_records] = classes.values[own]
+        found[second, has_others] = classes.values[ends[has_others] + step]
+        repeated = np.flatnonzero(has_records)[classes.counts[own] > 1]
+        found[second, repeated] = found[outer, repeated]
+    return Extremes(smallest=found[0], second_smallest=found[1], second_largest=found[2], largest=found[3])
+
+
 def _two_largest(
     values: FloatArray, class_ids: IntArray, n_classes: int, counts: IntArray | None
 ) -> tuple[FloatArray, FloatArray]:
@@ -161,19 +176,24 @@ def recoverable_outliers(
         shapes = (n_active[noisy] * n_others).astype(np.float64)
         tolerance = WITHIN * np.abs(value)
         own = np.abs(value - second) > tolerance
-        chances = gamma_between(
-            shapes * (1 - (tolerance + off) / ranges), shapes * (1 + (tolerance - off) / ranges), shapes=shapes
-        )
-        if step:
-            chances = np.maximum(chances, _by_multiples(ranges, tolerance, off, shapes=shapes, step=step))
-        best = np.maximum(best, np.where(own, chances, 0.0))
         stands_out |= own
+        chances = _chances(ranges[own], tolerance[own], off[own], shapes=shapes[own], step=step)
+        best[own] = np.maximum(best[own], chances)
     return OutlierSums(
         n_classes=len(noisy),
         n_standing_out=int(np.count_nonzero(stands_out)),
         n_likely=int(np.count_nonzero(best >= LIKELY)),
         likeliest=float(best.max(initial=0.0)),
     )
+
+
+def _chances(
+    ranges: FloatArray, tolerance: FloatArray, off: FloatArray, *, shapes: FloatArray, step: float
+) -> FloatArray:
+    """P(the value is worked out) for who takes the better of both estimates of R."""
+    from_share, to_share = 1 - (tolerance + off) / ranges, 1 + (tolerance - off) / ranges
+    chances = gamma_between(shapes * from_share, shapes * to_share, shapes=shapes)
+    return np.maximum(chances, _by_multiples(ranges, tolerance, off, shapes=shapes, step=step)) if step else chances
 
 
 def _by_multiples(

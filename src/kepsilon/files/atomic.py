@@ -111,11 +111,12 @@ class Staging:
             _sync_folder(temporary)
         self._planned.append((temporary, final))
 
-    def publish(self, *, overwrite: bool) -> None:
+    def publish(self, *, overwrite: bool, content: str | None = None) -> None:
         """Moves every file to its name, the one begun first (the data) last; a failure takes back all moves.
 
         The moves are first written to a journal, so that the next run can take back the moves of a run that was killed.
-        When this returns, the files are out, and no interrupt can come before the end of the block.
+        `content` is the digest of the data, if it was worked out before. When this returns, the files are out, and no
+        interrupt can come before the end of the block.
         """
         with worded(self._planned[0][1]), self._all_locked():
             with self._interrupts.let_through():  # a large file takes long to read, and a copy of one to write
@@ -123,7 +124,7 @@ class Staging:
                     self._step(temporary, final, overwrite=overwrite) for temporary, final in reversed(self._planned)
                 ]
                 data = steps[-1]
-                content = digest(data.temporary)
+                content = content or digest(data.temporary)
                 for folder, (private, _) in self._private.items():
                     _write_journal(
                         private, [s for s in steps if s.final.parent == folder], data=data.final, content=content

@@ -174,7 +174,7 @@ def _release(
         attackers=attackers,
         survives=survives,
         tally=tally,
-        groups=measured.groups,
+        groups=measured.groups or predicted.outlook.groups,
         pictures=pictures,
     )
 

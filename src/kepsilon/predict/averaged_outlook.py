@@ -23,6 +23,7 @@ from kepsilon.perturb.averages.spreading import clamped_normal_distances
 from kepsilon.perturb.mechanisms.laplace import LAPLACE
 from kepsilon.policy.policy import Policy
 from kepsilon.predict.averaged import AveragedBatch, average_batch
+from kepsilon.predict.counted_batch import count_batch
 from kepsilon.predict.noise_ranges import constant_classes, ranges_of, refuse_too_fine
 from kepsilon.predict.outlook import Outlook
 from kepsilon.predict.recheck import RequirementsAgain
@@ -125,7 +126,9 @@ def averaged_outlook_of_batch(
             )
             for epsilon in epsilons
         ),
-        errors_of_constant=errors_of_medians(batch.values, batch.class_ids, n_classes=n_classes, coded=batch.coded),
+        errors_of_constant=errors_of_medians(
+            batch.values, batch.class_ids, n_classes=n_classes, coded=batch.coded, counted=count_batch(batch) or None
+        ),
         cells=cells_of(batch),
         groups=averaged.sums,
         n_persons=None if members is None else members.n_persons,

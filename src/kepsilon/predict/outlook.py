@@ -25,14 +25,14 @@ from kepsilon.evaluate.expectations import Expectations, NoiseSetting, expect, e
 from kepsilon.evaluate.group_sums import GroupSums
 from kepsilon.evaluate.large_class import merge_counts, one_class
 from kepsilon.evaluate.linking.joined_records import JoinedLinks
+from kepsilon.evaluate.linking.linking_risk import ExpectedLinks
 from kepsilon.evaluate.originals.members import members_of
-from kepsilon.evaluate.outliers import OutlierSums, extremes_of, recoverable_outliers
+from kepsilon.evaluate.outliers import OutlierSums
 from kepsilon.evaluate.simulation import Blocks
 from kepsilon.evaluate.tally import Expected
 from kepsilon.perturb.mechanisms import mechanism_of
 from kepsilon.perturb.mechanisms.protocol import Mechanism
 from kepsilon.policy.policy import Policy
-from kepsilon.policy.roles import CoarseSpecification
 from kepsilon.predict.counted_batch import CountedBatch, code_batch, codes_of, count_batch
 from kepsilon.predict.divided_classes import count_large, refuse_divided, require_persons
 from kepsilon.predict.noise_ranges import (
@@ -44,6 +44,7 @@ from kepsilon.predict.noise_ranges import (
     ranges_of,
     refuse_too_fine,
 )
+from kepsilon.predict.outliers_of_classes import outliers_of
 from kepsilon.predict.persons import PersonLook, joined_links_of, look_at_persons
 from kepsilon.predict.recheck import Recheck, RecheckOfDraws
 from kepsilon.predict.spreads import cells_of, spreads_of
@@ -69,6 +70,8 @@ class Outlook:
     declared bounds are not in it."""
     expected: tuple[Expected, ...]
     """Expected figures, one for each setting asked about."""
+    links_beside: tuple[ExpectedLinks, ...] = ()
+    """Expected links at further ε, at which nothing else is wanted."""
     errors_of_constant: tuple[ErrorSums, ...] = ()
     """The error of the best constant per class, by ε-quasi."""
     spreads: tuple[float | None, ...] = ()
@@ -91,9 +94,14 @@ class Outlook:
 
 
 def outlook_of(
-    classes: Preview, policy: Policy, settings: Sequence[NoiseSetting], *, recheck: Recheck | None = None
+    classes: Preview,
+    policy: Policy,
+    settings: Sequence[NoiseSetting],
+    *,
+    beside: Sequence[float] = (),
+    recheck: Recheck | None = None,
 ) -> Outlook:
-    """Ranges of all classes, and expected figures in each setting.
+    """Ranges of all classes, and expected figures in each setting; at the ε `beside` these only expected links.
 
     Refuses precisions so fine that the grid of the noise would show, and ε-quasis that differ between the records of a
     person who is to get one draw. What confident k is expected to suppress includes classes that fail `recheck` afterwards.
@@ -107,12 +115,14 @@ def outlook_of(
     clipped: dict[str, int] = {}
     outliers: dict[str, OutlierSums] = {}
     expected: list[Expected] = []
+    links_beside = [ExpectedLinks()] * len(beside)
     of_constant: list[ErrorSums] = [ErrorSums()] * len(policy.epsilon_quasis)
     cells: list[ValueCells] = [ValueCells()] * len(policy.epsilon_quasis)
     look = partial(
         outlook_of_batch,
         policy=policy,
         settings=tuple(settings),
+        beside=tuple(beside),
         mechanism=mechanism_of(policy),
         blocks=Blocks.of(classes.sizes),
         recheck=recheck,
@@ -128,6 +138,7 @@ def outlook_of(
         cells = [one + more for one, more in zip(cells, own.cells, strict=True)]
         pairs = zip(expected, own.expected, strict=True)
         expected = [one + more for one, more in pairs] if expected else list(own.expected)
+        links_beside = [one + more for one, more in zip(links_beside, own.links_beside, strict=True)]
     refuse_too_fine(low, high, policy)
     return Outlook(
         low=low,
@@ -136,6 +147,7 @@ def outlook_of(
         constant_classes=constant_classes(low, high, policy),
         outliers=outliers,
         expected=tuple(expected),
+        links_beside=tuple(links_beside),
         errors_of_constant=tuple(of_constant),
         spreads=spreads_of(classes, cells),
         n_persons=None if policy.person is None else n_persons,
@@ -193,6 +205,7 @@ class BatchOutlook:
     clipped: dict[str, int]
     outliers: dict[str, OutlierSums]
     expected: tuple[Expected, ...]
+    links_beside: tuple[ExpectedLinks, ...]
     errors_of_constant: tuple[ErrorSums, ...]
     cells: tuple[ValueCells, ...]
     """The true values of the ε-quasis in cells."""
@@ -207,6 +220,7 @@ def outlook_of_batch(
     settings: Sequence[NoiseSetting],
     mechanism: Mechanism,
     blocks: Blocks,
+    beside: Sequence[float] = (),
     recheck: Recheck | None = None,
 ) -> BatchOutlook:
     """Ranges and expected figures of one batch; `blocks` divides all classes, not only those of the batch."""
@@ -239,6 +253,7 @@ def outlook_of_batch(
     if mechanism.exponential is None and not are_coarse_enough(ranges.low, ranges.high, policy):
         # Not even a simulation can draw for them. `outlook_of` refuses the policy, with the classes of all batches.
         expectations = expect_nothing(expectations.n_records, n_attributes=ranges.low.shape[1])
+    links = expectations.figures.links([*(epsilon for epsilon, _ in settings), *beside])
     return BatchOutlook(
         classes=own,
         low=ranges.low,
@@ -247,45 +262,13 @@ def outlook_of_batch(
         outliers={}
         if mechanism.exponential is None
         else outliers_of(ranges, policy, counts=counts, persons=persons, counted=counted),
-        expected=tuple(expectations.at_each(settings)),
+        expected=expectations.at_each(settings, links=links[: len(settings)]),
+        links_beside=tuple(links[len(settings) :]),
         errors_of_constant=of_constant,
         cells=cells,
         n_persons=None if members is None else members.n_persons,
         most_of_a_person=None if members is None else members.most,
     )
-
-
-def outliers_of(
-    ranges: NoiseRanges,
-    policy: Policy,
-    *,
-    counts: IntArray | None = None,
-    persons: IntArray | None = None,
-    counted: CountedBatch = (),
-) -> dict[str, OutlierSums]:
-    """How well the extreme records of some classes could be worked out, by ε-quasi, where their values set the range.
-
-    `counts` says how many records each value of `ranges` stands for; None where it is one. `persons` says whom each is about.
-    `counted` are the values counted by class, where they are, which is faster where it does not matter whom they are about.
-    """
-    n_classes = len(ranges.low)
-    sizes = np.bincount(ranges.class_ids, weights=counts, minlength=n_classes).astype(np.int64)
-    n_active = np.count_nonzero(ranges.widths > 0, axis=1)
-    found = {}
-    for j, (name, attribute) in enumerate(policy.epsilon_quasis.items()):
-        if attribute.range_kind != "declared":
-            classes = counted[j] if counted and persons is None else None
-            found[name] = recoverable_outliers(
-                extremes_of(ranges.values[:, j], ranges.class_ids, n_classes=n_classes, counts=counts, persons=persons)
-                if classes is None
-                else extremes_of(classes.values, classes.class_ids, n_classes=n_classes, counts=classes.counts),
-                low=ranges.low[:, j],
-                high=ranges.high[:, j],
-                sizes=sizes,
-                n_active=n_active,
-                step=float(attribute.range.coarse) if isinstance(attribute.range, CoarseSpecification) else 0.0,
-            )
-    return found
 
 
 def expect_batch(

@@ -69,6 +69,7 @@ from kepsilon.predict.whole_records import (
     who_works_out,
 )
 from kepsilon.table.classes import Recoding
+from kepsilon.threads import begun
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -121,18 +122,23 @@ def predict(
     confident = ConfidentK.asked_by(policy)
     settings: list[NoiseSetting] = [(_of_a_record(policy, epsilon), confident) for epsilon in asked]
     recheck = recheck_of(policy, counted.table)
-    if policy.averages is not None:
-        outlook = outlook_of_averages(preview, policy, [epsilon for epsilon, _ in settings], again=recheck)
-    else:
-        settings += ((_of_a_record(policy, epsilon), None) for epsilon in beside)
-        outlook = outlook_of(preview, policy, settings, recheck=recheck)
+    is_looked_at = look is None and (policy.kept or all_attackers)
+
+    def looked() -> WholeLook | None:
+        return look_at_whole_records(partition.recoding, counted, policy, table=table) if is_looked_at else look
+
+    with begun(looked, at_once=counted.columns.are_in_memory) as found_look:
+        if policy.averages is not None:
+            outlook = outlook_of_averages(preview, policy, [epsilon for epsilon, _ in settings], again=recheck)
+        else:
+            own_beside = [_of_a_record(policy, epsilon) for epsilon in beside]
+            outlook = outlook_of(preview, policy, settings, beside=own_beside, recheck=recheck)
+        look = found_look()
     loss = loss or losses_of(partition, counted, policy)
     about_labels = (
         *warnings_about_search(loss),
         *warnings_about_labels(partition.recoding, counted.table, policy),
     )
-    if look is None and (policy.kept or all_attackers):
-        look = look_at_whole_records(partition.recoding, counted, policy, table=table)
     agreeing = {} if look is None else homogeneity_of(look, policy)
     return Predicted(
         outlook=outlook,
@@ -156,8 +162,8 @@ def predict(
             )
         ),
         risk_beside=tuple(
-            (epsilon, expected.links.fair.total / expected.n_records)
-            for epsilon, expected in zip(beside, outlook.expected[len(asked) :], strict=True)
+            (epsilon, links.fair.total / outlook.expected[0].n_records)
+            for epsilon, links in zip(beside, outlook.links_beside, strict=True)
         ),
         look=look,
     )

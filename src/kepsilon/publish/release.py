@@ -157,7 +157,8 @@ class Release:
             new = staging.new_folder(output) if is_folder(output) else staging.new_file(output, owner_only=False)
             with new as temporary:
                 self._merged.write(temporary, final_name=output)
-                found = f"sha256:{digest(temporary)}"
+                of_data = digest(temporary)
+                found = f"sha256:{of_data}"
                 lost = lost_types(temporary, self._merged.input_types, final_name=output)
             record = dataclasses.replace(self._record, digest=found)
             manifest = dataclasses.replace(self._manifest, digest=found)
@@ -187,7 +188,7 @@ class Release:
                 record=record,
                 warnings=(*self._warnings, *lost),
             )
-            staging.publish(overwrite=overwrite)
+            staging.publish(overwrite=overwrite, content=of_data)
             self._record, self._manifest, self._written = record, manifest, written  # no interrupt can come between
 
     @guarded

@@ -20,7 +20,7 @@ _LOOKED_AT = 1 << 10
 """Records whose width decides how many make a part."""
 
 _MOST_RECORDS = 1 << 20
-_MOST_BYTES = 32 << 20
+_MOST_BYTES = 64 << 20
 """Records and bytes of a part, at the most; later records can be wider than those that were looked at."""
 
 

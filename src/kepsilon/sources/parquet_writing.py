@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import base64
 import contextlib
+from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -48,6 +49,9 @@ class ParquetWriter:
         self._entries: dict[int, set[Any]] = {}
         """Entries of each column that is a dictionary in the file, by its place, as far as they have to be counted."""
         self._writer: Any = None
+        self._threads: ThreadPoolExecutor | None = None
+        self._ready: Future[pa.Table] | None = None
+        """The last row group that came, which is made anew while the one before it is written."""
 
     def write(self, table: pa.Table) -> None:
         table = movable(table)
@@ -62,13 +66,14 @@ class ParquetWriter:
     def finish(self) -> None:
         """Writes what is left, and the schema: only now it is known how many entries dictionaries have."""
         self._parts.finish()
+        self._write_ready()
         if self._writer is not None and self._shown is not None:
             shown = pa.schema([_with_entries(own, self._entries.get(i)) for i, own in enumerate(self._shown)])
             recorded = base64.b64encode(shown.serialize().to_pybytes()).decode()
             self._writer.add_key_value_metadata({"ARROW:schema": recorded})
 
     def _write_group(self, part: pa.Table) -> None:
-        """Writes one row group."""
+        """Writes a row group, or rather the one before it."""
         assert self._shown is not None  # noqa: S101 (tables come in through `write`)
         if self._writer is None:
             self._kinds = [_written_type(part.column(i), field.type) for i, field in enumerate(self._shown)]
@@ -86,9 +91,21 @@ class ParquetWriter:
             )
         for i, entries in self._entries.items():
             _add_entries(entries, part.column(i), self._shown.field(i).type)
+        if self._threads is None:
+            self._threads = self._stack.enter_context(ThreadPoolExecutor(1))
+        following = self._threads.submit(self._made_anew, part)
+        self._write_ready()
+        self._ready = following
+
+    def _made_anew(self, part: pa.Table) -> pa.Table:
+        """The records of a row group, with nothing of others."""
         columns = [rebuilt(in_one_piece(column), kind) for column, kind in zip(part.columns, self._kinds, strict=True)]
-        table = pa.Table.from_arrays(columns, schema=self._writer.schema)
-        self._writer.write_table(table, row_group_size=max(1, len(table)))
+        return pa.Table.from_arrays(columns, schema=self._writer.schema)
+
+    def _write_ready(self) -> None:
+        if self._ready is not None:
+            table, self._ready = self._ready.result(), None
+            self._writer.write_table(table, row_group_size=max(1, len(table)))
 
 
 def _add_entries(entries: set[Any], column: pa.ChunkedArray, kind: pa.DataType) -> None:

@@ -103,8 +103,13 @@ def class_ranges(values: FloatArray, class_ids: IntArray, *, n_classes: int) -> 
         values, class_ids = values[present], class_ids[present]
     low = np.full(n_classes, np.inf)
     high = np.full(n_classes, -np.inf)
-    np.minimum.at(low, class_ids, values)
-    np.maximum.at(high, class_ids, values)
+    if len(class_ids) and np.all(class_ids[1:] >= class_ids[:-1]):  # classes side by side: several times as fast
+        firsts = np.flatnonzero(np.diff(class_ids, prepend=class_ids[0] - 1))
+        low[class_ids[firsts]] = np.minimum.reduceat(values, firsts)
+        high[class_ids[firsts]] = np.maximum.reduceat(values, firsts)
+    else:
+        np.minimum.at(low, class_ids, values)
+        np.maximum.at(high, class_ids, values)
     empty = low > high
     low[empty] = high[empty] = np.nan
     return low, high

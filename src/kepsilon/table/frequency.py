@@ -15,7 +15,7 @@ import numpy as np
 
 from kepsilon.table.arrays import IntArray
 from kepsilon.table.codes import Domain
-from kepsilon.table.keys import Rank, pack, rank, unpack
+from kepsilon.table.keys import Rank, count_codes, pack, rank, unpack
 from kepsilon.table.persons import PersonCounts
 from kepsilon.table.sensitive import SensitiveCounts
 
@@ -59,7 +59,7 @@ def count_combinations(
     slots = math.prod(sizes)
     key, _ = pack(code_columns, sizes=sizes, length=n_records, rank=rank)
     if slots <= DENSE_SLOTS:
-        counts = np.bincount(key, minlength=1)
+        counts = count_codes(key, n_values=slots)
         occurring = np.flatnonzero(counts)
         positions = np.cumsum(counts > 0, dtype=np.int32)
         positions -= 1

@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from kepsilon.table.arrays import IntArray
+from kepsilon.threads import in_pieces
 
 LARGEST_KEY = 1 << 62
 """A key is replaced by its rank before the bound of all keys reaches this."""
@@ -60,7 +61,10 @@ def pack(columns: Sequence[IntArray], *, sizes: Sequence[int], length: int, rank
     the key so far is replaced by its rank, which is below `length`; so no product exceeds `length` times one size. Small
     keys have 32 bits, which halves time and memory.
     """
-    key: IntArray = np.zeros(length, dtype=np.int32 if math.prod(sizes) < 1 << 31 else np.int64)
+    slots = math.prod(sizes)
+    if slots < LARGEST_KEY:
+        return _pack_in_pieces(columns, sizes, length), slots
+    key: IntArray = np.zeros(length, dtype=np.int64)
     bound = 1
     for column, size in zip(columns, sizes, strict=True):
         if bound * size >= LARGEST_KEY:
@@ -70,6 +74,20 @@ def pack(columns: Sequence[IntArray], *, sizes: Sequence[int], length: int, rank
         key += column.astype(key.dtype, copy=False)
         bound *= size
     return key, bound
+
+
+def _pack_in_pieces(columns: Sequence[IntArray], sizes: Sequence[int], length: int) -> IntArray:
+    """The keys of combinations where none of them can overflow."""
+    key: IntArray = np.zeros(length, dtype=np.int32 if math.prod(sizes) < 1 << 31 else np.int64)
+
+    def fill(part: slice) -> None:
+        own = key[part]
+        for column, size in zip(columns, sizes, strict=True):
+            own *= own.dtype.type(size)
+            own += column[part].astype(own.dtype, copy=False)
+
+    in_pieces(length, fill)
+    return key
 
 
 def unpack(keys: IntArray, *, sizes: Sequence[int]) -> tuple[IntArray, ...]:

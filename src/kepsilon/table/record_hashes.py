@@ -55,8 +55,8 @@ def are_taken(shares: FloatArray, combinations: IntArray, rows: IntArray) -> Boo
     `combinations` and `rows`, shape (n_records,), are the row of the frequency table and the position in the input of
     each record. A record is drawn by the hash of its position, so that the same input gives the same records.
     """
-    own: FloatArray = shares[combinations]
-    taken: BoolArray = own > 0
-    drawn = np.flatnonzero(taken & (own < 1))
-    taken[drawn] = xxhash64(rows[drawn]).view(np.int64) <= hash_limits(own[drawn])
+    taken: BoolArray = (shares > 0)[combinations]
+    drawn = np.flatnonzero(taken)  # mostly few of all records
+    drawn = drawn[(shares < 1)[combinations[drawn]]]
+    taken[drawn] = xxhash64(rows[drawn]).view(np.int64) <= hash_limits(shares[combinations[drawn]])
     return taken

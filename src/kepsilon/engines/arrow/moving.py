@@ -4,7 +4,8 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 
 import numpy as np
 import pyarrow as pa
@@ -51,34 +52,41 @@ def number_column(values: FloatArray, *, stays_whole: bool) -> pa.Array:
     return column.cast(pa.int64()) if stays_whole else column
 
 
-def taken(column: pa.ChunkedArray, rows: IntArray) -> pa.Array | pa.ChunkedArray:
-    """The values at some rows, with nothing of other rows; text that repeats comes as a dictionary."""
-    if (pa.types.is_string(column.type) or pa.types.is_large_string(column.type)) and _repeats(column):
-        return _taken_dictionary(in_one_piece(column.dictionary_encode()), rows)
-    return taken_as_is(column, rows)
+Taker = Callable[[IntArray], "pa.Array | pa.ChunkedArray"]
+"""Gives the values of one column at some rows, with nothing of other rows."""
 
 
-def taken_as_is(column: pa.ChunkedArray, rows: IntArray) -> pa.Array | pa.ChunkedArray:
-    """The values at some rows, with nothing of other rows, in the type of the column; dictionaries hold used entries."""
+def taker(column: pa.ChunkedArray, *, codes_text: bool) -> Taker:
+    """What takes values of a column, in the type of the column; with `codes_text`, text that repeats becomes a dictionary.
+
+    Dictionaries hold used entries only. What has to be done once for the whole column is done here.
+    """
+    is_text = pa.types.is_string(column.type) or pa.types.is_large_string(column.type)
+    if codes_text and is_text and _repeats(column):
+        return partial(_taken_dictionary, in_one_piece(column.dictionary_encode()))
     if pa.types.is_dictionary(column.type):
-        return _taken_dictionary(in_one_piece(with_one_dictionary(column)), rows)
+        return partial(_taken_dictionary, in_one_piece(with_one_dictionary(column)))
     if (pa.types.is_string(column.type) or pa.types.is_binary(column.type)) and column.nbytes > _MOST_TEXT:
-        return _taken_large(column, rows)
-    return rebuilt(in_one_piece(column).take(from_numpy(rows)), column.type)
+        return partial(_taken_large, in_one_piece(column.cast(_large(column.type))), column.type)
+    array = in_one_piece(column)
+    return lambda rows: rebuilt(array.take(from_numpy(rows)), column.type)
 
 
-def _taken_large(column: pa.ChunkedArray, rows: IntArray) -> pa.ChunkedArray:
+def _large(kind: pa.DataType) -> pa.DataType:
+    """The type of text or bytes with offsets of 64 bits."""
+    return pa.large_string() if pa.types.is_string(kind) else pa.large_binary()
+
+
+def _taken_large(together: pa.Array, kind: pa.DataType, rows: IntArray) -> pa.ChunkedArray:
     """The values at some rows of a column of much text, in chunks that fit Arrow's offsets of 32 bits."""
-    is_text = pa.types.is_string(column.type)
-    together = in_one_piece(column.cast(pa.large_string() if is_text else pa.large_binary()))
     lengths = to_positions(pc.binary_length(together), null=0)[rows]
     piece = np.cumsum(lengths, dtype=np.int64) // _MOST_TEXT
     cuts = [0, *(np.flatnonzero(np.diff(piece)) + 1).tolist(), len(rows)]
     pieces = [
-        rebuilt(together.take(from_numpy(rows[first:last])).cast(column.type), column.type)
+        rebuilt(together.take(from_numpy(rows[first:last])).cast(kind), kind)
         for first, last in itertools.pairwise(cuts)
     ]
-    return pa.chunked_array(pieces, type=column.type)
+    return pa.chunked_array(pieces, type=kind)
 
 
 def _repeats(column: pa.ChunkedArray) -> bool:

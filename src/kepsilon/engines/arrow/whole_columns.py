@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import contextlib
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -54,6 +55,14 @@ def _taken_in_chunks(column: pa.ChunkedArray, rows: IntArray) -> pa.ChunkedArray
         if last > first
     ]
     return pa.chunked_array(chunks, type=column.type)
+
+
+def in_any_order(rows: IntArray, taken: Callable[[IntArray], Mapping[str, WholeColumn]]) -> dict[str, WholeColumn]:
+    """Columns of the records at some rows, in their order; `taken` gives those of rows that rise."""
+    order = np.argsort(rows)
+    places = np.empty_like(order)
+    places[order] = np.arange(len(order))
+    return {name: column.of(places) for name, column in taken(rows[order]).items()}
 
 
 def whole_column(column: pa.ChunkedArray) -> WholeColumn:

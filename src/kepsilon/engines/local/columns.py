@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -13,9 +13,9 @@ import pyarrow as pa
 from kepsilon.engines.arrow.coding import as_doubles, encode, holds_numbers, missingness, only_occurring, rank_by_hash
 from kepsilon.engines.arrow.formulas import n_formulas
 from kepsilon.engines.arrow.merging import merged_table
-from kepsilon.engines.arrow.moving import stored, taken, taken_as_is
+from kepsilon.engines.arrow.moving import stored, taker
 from kepsilon.engines.arrow.persons import Persons, code_persons
-from kepsilon.engines.arrow.whole_columns import taken_rows, whole_columns
+from kepsilon.engines.arrow.whole_columns import in_any_order, taken_rows, whole_columns
 from kepsilon.engines.local.classes import LocalClasses
 from kepsilon.engines.local.merged import LocalMerged, ReleasedRecords
 from kepsilon.engines.protocol import DistinctValues, LeftOut
@@ -36,6 +36,20 @@ from kepsilon.table.records_per_person import are_beyond_cap
 from kepsilon.table.sensitive import SensitiveCounts, code_values_in_order, count_sensitive
 from kepsilon.table.type_changes import TypeChange
 from kepsilon.table.whole_records import WholeColumn, WholeRecords, in_canonical_order
+from kepsilon.threads import each_of, in_pieces
+
+_Numbers = TypeVar("_Numbers", IntArray, FloatArray)
+
+
+def _looked_up(values: _Numbers, places: IntArray) -> _Numbers:
+    """The values at some places."""
+    found: _Numbers = np.empty(len(places), dtype=values.dtype)
+
+    def fill(part: slice) -> None:
+        np.take(values, places[part], out=found[part], mode="clip")  # no place is beyond; else NumPy would copy first
+
+    in_pieces(len(places), fill)
+    return found
 
 
 def _fields_of_input(table: pa.Table, names: Sequence[str], source: OpenedSource) -> list[pa.Field]:
@@ -58,6 +72,7 @@ class LocalColumns:
         table = without_order(table, lacking_order)
         kept = _fields_of_input(table, roles.kept, source)
         self.input_types: Mapping[str, Any] = {field.name: field.type for field in kept}
+        self.are_in_memory = True
         self.type_changes: tuple[TypeChange, ...] = (
             *type_changes(kept),
             *lost_orders(name for name in lacking_order if name in roles.kept),
@@ -88,14 +103,19 @@ class LocalColumns:
 
     def distinct(self, name: str) -> DistinctValues:
         if name not in self._distinct:
-            column = self._table.column(name)
-            self._distinct[name] = encode(column, name, self._source.name)
-            if holds_numbers(stored(column).type):
-                self._typed.add(name)
-            self._table = self._table.drop_columns([name])  # codes are all that is needed from here on
+            self._encode_k_quasis()
         values, codes = self._distinct[name]
         counts = count_codes(codes, n_values=len(values))
         return DistinctValues(values=values, counts=counts, is_typed=name in self._typed)
+
+    def _encode_k_quasis(self) -> None:
+        """Codes all k-quasis; codes are all that is needed of them from here on."""
+        names = self._roles.k_quasis
+        columns = {name: self._table.column(name) for name in names}
+        coded = each_of(names, lambda name: encode(columns[name], name, self._source.name))
+        self._distinct = dict(zip(names, coded, strict=True))
+        self._typed = {name for name, column in columns.items() if holds_numbers(stored(column).type)}
+        self._table = self._table.drop_columns(list(names))
 
     def numbers(self, name: str) -> FloatArray:
         """An ε-quasi as doubles, NaN where it is missing; DataError where some values are no numbers."""
@@ -151,8 +171,8 @@ class LocalColumns:
         columns: list[IntArray] = []
         all_domains: list[Domain] = []
         for name, (domain, code_of_value) in domains.items():
-            narrow = code_of_value.astype(np.int16 if domain.n_values < 1 << 15 else np.int32)
-            columns.append(np.take(narrow, self._distinct.pop(name)[1]))
+            narrow: IntArray = code_of_value.astype(np.int16 if domain.n_values < 1 << 15 else np.int32)
+            columns.append(_looked_up(narrow, self._distinct.pop(name)[1]))
             all_domains.append(domain)
         for name in missing_in_class:
             domain, is_missing = missingness(name, np.isnan(self.numbers(name)))
@@ -182,7 +202,7 @@ class LocalColumns:
 
     def _by_class(self, recoding: Recoding) -> IntArray:
         """Class id of every record that is not left out, or SUPPRESSED, shape (n_staying,)."""
-        return recoding.class_of.astype(np.int32, copy=False)[self._combination]
+        return _looked_up(recoding.class_of.astype(np.int32, copy=False), self._combination)
 
     def n_formulas(self, name: str) -> int:
         return n_formulas(self._table.column(name))
@@ -219,14 +239,13 @@ class LocalColumns:
     def close(self) -> None:
         """Nothing is on disk."""
 
-    def coded(self, records: IntArray) -> tuple[CodedValues, ...]:
-        """The ε-quasis of the records at some positions among those not left out, coded once for all recodings."""
+    def coded(self) -> tuple[CodedValues, ...]:
+        """The ε-quasis of all records that are not left out, coded once for all recodings."""
         if self._coded is None:
-            self._coded = tuple(
-                code_values(self.numbers(name), precision=self._roles.precisions[name])
-                for name in self._roles.epsilon_quasis
-            )
-        return tuple(own if len(records) == len(own.codes) else own.of(records) for own in self._coded)
+            numbers = {name: self.numbers(name) for name in self._roles.epsilon_quasis}
+            precisions = self._roles.precisions
+            self._coded = tuple(each_of(list(numbers), lambda n: code_values(numbers[n], precision=precisions[n])))
+        return self._coded
 
     def forget_codes(self) -> None:
         """Frees the memory that codes take; they are made anew if they are asked for again."""
@@ -241,42 +260,46 @@ class LocalColumns:
         return None if self._sensitive is None else self._sensitive[records]
 
     def kept_columns(self, records: IntArray, names: Sequence[str]) -> dict[str, WholeColumn]:
-        """Some kept columns of the records at some positions, which rise, among those not left out."""
+        """Some kept columns of the records at some positions among those not left out, in their order."""
         rows = records if self._stays is None else self._stays[records]
-        return whole_columns(taken_rows(self._table.select(list(names)), rows))
+        table = self._table.select(list(names))
+        return in_any_order(rows, lambda rising: whole_columns(taken_rows(table, rising)))
 
     def epsilon_quasis(self, records: IntArray) -> FloatArray:
         """The ε-quasis of the records at some positions among those not left out, shape (n_records, n_epsilon_quasis)."""
         names = self._roles.epsilon_quasis
         values = np.empty((len(records), len(names)))
         for j, name in enumerate(names):
-            own = self.numbers(name)
-            values[:, j] = own if len(own) == len(records) else own[records]
+            values[:, j] = _looked_up(self.numbers(name), records)
         return values
 
     def merge(self, recoding: Recoding, released: ReleasedRecords, *, whole: Collection[str]) -> LocalMerged:
-        """Labels, noisy values and kept columns of the released records in one table, in their order.
+        """Labels, noisy values and kept columns of the released records, in the order in which they will be published.
 
         Algorithm 1, lines 8 to 10. Every column is copied, so that no shared buffer, dictionary or metadata holds a
-        value of a record that was left out.
+        value of a record that was left out. That is done when rows are asked for.
         """
         self._numbers.clear()
         self._coded = self._persons = self._sensitive = None
-        rows = released.records if self._stays is None else self._stays[released.records]
+        fields = {name: self._table.schema.field(name) for name in self._roles.kept}
+        takers = {
+            name: taker(self._table.column(name), codes_text=shown_type(field) == field.type)
+            for name, field in fields.items()
+        }
+        self._table = self._table.drop_columns(list(fields))
+        stays, roles, integers = self._stays, self._roles, self._integers.intersection(whole)
 
-        def kept(name: str) -> tuple[pa.Field, pa.Array | pa.ChunkedArray]:
-            before = self._table.schema.field(name)
-            take = taken if shown_type(before) == before.type else taken_as_is
-            column = take(self._table.column(name), rows)
-            self._table = self._table.drop_columns([name])
-            return taken_field(before, column.type), column
+        def table_of(rows: slice) -> pa.Table:
+            records, class_ids, published = released.at(rows)
 
-        table = merged_table(
-            self._roles,
-            recoding,
-            released.class_ids,
-            released.published,
-            kept,
-            integers=self._integers.intersection(whole),
-        )
-        return LocalMerged(table, rows, released.class_ids, self._source, input_types=self.input_types)
+            def kept(name: str) -> tuple[pa.Field, pa.Array | pa.ChunkedArray]:
+                column = takers[name](records if stays is None else stays[records])
+                return taken_field(fields[name], column.type), column
+
+            return merged_table(roles, recoding, class_ids, published, kept, integers=integers)
+
+        def linkage() -> tuple[IntArray, IntArray]:
+            records, class_ids, _ = released.at(slice(None))
+            return records if stays is None else stays[records], class_ids
+
+        return LocalMerged(table_of, linkage, self._source, n_records=len(released.order), input_types=self.input_types)

@@ -19,14 +19,15 @@ import numpy as np
 import pyarrow as pa
 
 from kepsilon.engines.arrow.merging import merged_table
-from kepsilon.engines.arrow.moving import taken_as_is
-from kepsilon.engines.arrow.whole_columns import taken_rows, whole_columns
+from kepsilon.engines.arrow.moving import taker
+from kepsilon.engines.arrow.whole_columns import in_any_order, taken_rows, whole_columns
 from kepsilon.engines.on_disk.buckets import Bucket, Records, scatter
 from kepsilon.engines.protocol import Batch, KeptAt, Random, Store
 from kepsilon.engines.room import Room
 from kepsilon.policy.roles import ColumnRoles
 from kepsilon.sources.columns import taken_field
 from kepsilon.table.arrays import BoolArray, FloatArray, IntArray
+from kepsilon.table.class_order import in_class_order
 from kepsilon.table.classes import SUPPRESSED, Recoding
 from kepsilon.table.whole_records import WholeColumn
 
@@ -40,17 +41,32 @@ class StoredBatch:
 
     def read(self, room: Room) -> Batch | StoredLargeClass:
         """The batch in memory, or a class to be read in parts where there is no room for it."""
-        if self.bucket.n_records > room.records_per_batch:
+        if not self.is_whole(room):
             return StoredLargeClass(class_id=self.classes.start, bucket=self.bucket, room=room)
         details = self.bucket.details()
+        order = self.order()
         return Batch(
             classes=self.classes,
-            class_ids=self.bucket.class_ids() - np.int32(self.classes.start),
-            values=self.bucket.values(),
-            persons=None if details is None else details.persons,
-            sensitive=None if details is None else details.sensitive,
-            kept_at=partial(_kept_at, self.bucket),
+            class_ids=(self.bucket.class_ids() - np.int32(self.classes.start))[order],
+            values=self.bucket.values()[order],
+            persons=None if details is None or details.persons is None else details.persons[order],
+            sensitive=None if details is None or details.sensitive is None else details.sensitive[order],
+            kept_at=partial(_kept_in_order, self.bucket, order),
         )
+
+    def is_whole(self, room: Room) -> bool:
+        """Whether memory has room for all its records."""
+        return self.bucket.n_records <= room.records_per_batch
+
+    def order(self) -> IntArray:
+        """Where the records of the batch in memory, which stand by class, are in the bucket."""
+        ids = self.bucket.class_ids() - np.int32(self.classes.start)
+        return in_class_order(ids, (), n_classes=self.classes.stop - self.classes.start).records
+
+
+def _kept_in_order(bucket: Bucket, order: IntArray, records: IntArray, names: Sequence[str]) -> dict[str, WholeColumn]:
+    """Some kept columns of the records at some positions of a batch; `order` says where its records are in the bucket."""
+    return in_any_order(order[records], lambda rising: _kept_at(bucket, rising, names))
 
 
 def _kept_at(bucket: Bucket, records: IntArray, names: Sequence[str]) -> dict[str, WholeColumn]:
@@ -96,6 +112,16 @@ class StoredLargeClass:
             )
 
 
+def _as_in_bucket(
+    order: IntArray, class_ids: IntArray, published: FloatArray, stays: BoolArray
+) -> tuple[IntArray, FloatArray, BoolArray]:
+    """Arrays of the records of a batch, put from the order of their classes into that of the bucket."""
+    placed = np.empty_like(class_ids), np.empty_like(published), np.empty_like(stays)
+    for own, by_class in zip(placed, (class_ids, published, stays), strict=True):
+        own[order] = by_class
+    return placed
+
+
 class NoisyBuckets:
     """Buckets of noisy records; the bucket of each record is drawn at random."""
 
@@ -107,16 +133,20 @@ class NoisyBuckets:
     def store_for(self, stored: StoredBatch, random: Random) -> Store:
         """The function that stores the noisy records of one batch, with their kept columns and positions in the input.
 
-        Records have to be handed to it in the order in which they stand in the bucket of the batch.
+        Records have to be handed to it as `stored.read` gave them: all at once by class, or part by part as in the bucket.
         """
         reader = _KeptColumns(stored.bucket)
+        is_whole = stored.is_whole(self._room)
 
         def store(part: Batch, published: FloatArray, stays: BoolArray) -> None:
+            class_ids = part.class_ids
+            if is_whole:
+                class_ids, published, stays = _as_in_bucket(stored.order(), class_ids, published, stays)
             for first in range(0, len(stays), self._room.records_per_part):
                 rows = slice(first, min(first + self._room.records_per_part, len(stays)))
                 original_rows, kept = reader.next(rows.stop - rows.start)
                 records = Records(
-                    class_ids=part.class_ids[rows] + np.int32(part.classes.start),
+                    class_ids=class_ids[rows] + np.int32(part.classes.start),
                     values=published[rows],
                     rows=original_rows,
                     kept=kept,
@@ -212,7 +242,7 @@ class NoisyRecords:
             raise self.buckets[0].damaged()
 
         def kept(name: str) -> tuple[pa.Field, pa.Array | pa.ChunkedArray]:
-            column = taken_as_is(columns.column(name), order)
+            column = taker(columns.column(name), codes_text=False)(order)
             return taken_field(columns.schema.field(name), column.type), column
 
         class_ids = new_ids[self.class_ids()[order]]

@@ -86,6 +86,7 @@ class SparkColumns(CountedColumns):
         super().__init__(table.name, table.schema, roles)
         self._table, self._engine = table, engine
         self._with_rows = engine.linkage and table.has_rows
+        self.are_in_memory = False
         self.type_changes: tuple[TypeChange, ...] = type_changes(table.schema.field(name) for name in roles.kept)
         for name in (*roles.k_quasis, *roles.diverse, *([] if roles.person is None else [roles.person])):
             if pa.types.is_nested(table.schema.field(name).type):

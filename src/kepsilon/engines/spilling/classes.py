@@ -10,14 +10,26 @@ import pyarrow as pa
 from kepsilon.engines.on_disk.batches import NoisyBuckets, NoisyRecords, StoredBatch
 from kepsilon.engines.on_disk.buckets import Bucket
 from kepsilon.engines.on_disk.combinations import StoredCombinations
-from kepsilon.engines.protocol import Draw, Found, Look, Random, Shuffle
+from kepsilon.engines.protocol import Batch, Draw, Found, Look, Random, Shuffle
 from kepsilon.engines.room import Room
 from kepsilon.engines.spilling.merged import SpilledMerged
 from kepsilon.files.private_folders import SpillFolder
 from kepsilon.policy.roles import ColumnRoles
 from kepsilon.sources.protocol import SourceInParts
-from kepsilon.table.arrays import FloatArray, IntArray
+from kepsilon.table.arrays import BoolArray, FloatArray, IntArray
 from kepsilon.table.classes import Recoding
+from kepsilon.threads import Turns, each_of
+
+_AT_A_TIME = 2
+"""Batches that memory has room for."""
+
+
+def several_at_a_time(sizes: IntArray, room: Room) -> list[slice]:
+    """The classes of each batch, such that memory has room for two batches, unless a class has too many records for that.
+
+    `sizes` are the records of every class.
+    """
+    return room.batches(sizes, n_batches=-(-_AT_A_TIME * int(sizes.sum()) // room.records_per_batch))
 
 
 class SpilledPreview:
@@ -28,7 +40,9 @@ class SpilledPreview:
         self._stored, self._recoding, self._room = stored, recoding, room
 
     def each(self, look: Look[Found]) -> Iterator[Found]:
-        batches = self._room.batches(self.sizes)
+        batches = self._room.batches(
+            self.sizes
+        )  # large ones, because each reads buckets that hold records of others too
         return (look(self._stored.batch(own, self._recoding, self._room)) for own in batches)
 
 
@@ -57,12 +71,31 @@ class SpilledClasses:
         )
 
     def each(self, look: Look[Found]) -> Iterator[Found]:
-        return (look(own.read(self._room)) for own in self._stored)
+        return self._each(lambda place: look(self._stored[place].read(self._room)))
 
     def draw(self, draw: Draw[Found], *, random: Random) -> Iterator[Found]:
-        for own in self._stored:
-            yield draw(own.read(self._room), random, self._noisy.store_for(own, random))
-            own.bucket.remove_kept()
+        sources = [random] if len(self._stored) == 1 else [random.apart(i) for i in range(len(self._stored))]
+        turns = Turns()
+
+        def drawn(place: int) -> Found:
+            own = self._stored[place]
+            store = self._noisy.store_for(own, sources[place])
+
+            def store_in_turn(part: Batch, published: FloatArray, stays: BoolArray) -> None:
+                turns.wait_for(place)  # so that a seed puts the same records into the same buckets
+                store(part, published, stays)
+
+            with turns.ending(place):
+                found = draw(own.read(self._room), sources[place], store_in_turn)
+                own.bucket.remove_kept()
+            return found
+
+        return self._each(drawn)
+
+    def _each(self, work: Callable[[int], Found]) -> Iterator[Found]:
+        """What is found in the batch at every place, several batches at a time as far as memory has room for them."""
+        sizes = [own.bucket.n_records for own in self._stored]
+        return each_of(range(len(sizes)), work, sizes=sizes, most=self._room.records_per_batch)
 
     def each_released(self, look: Callable[[FloatArray], Found], new_ids: IntArray) -> Iterator[Found]:
         return (look(NoisyRecords(buckets=[own]).published(new_ids)) for own in self._noisy.buckets if own.n_records)

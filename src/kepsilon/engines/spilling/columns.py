@@ -31,7 +31,7 @@ from kepsilon.engines.on_disk.needs import Foreseen
 from kepsilon.engines.on_disk.whole_records import whole_records
 from kepsilon.engines.protocol import LeftOut
 from kepsilon.engines.room import LEAST_WIDTH
-from kepsilon.engines.spilling.classes import SpilledClasses, SpilledPreview
+from kepsilon.engines.spilling.classes import SpilledClasses, SpilledPreview, several_at_a_time
 from kepsilon.engines.spilling.persons import Marks, PersonParts
 from kepsilon.errors import DataError
 from kepsilon.files.private_folders import SpillFolder
@@ -78,6 +78,7 @@ class SpilledColumns(CountedColumns):
         super().__init__(files.name, files.schema, roles)
         self._files, self._engine = files, engine
         self.n_records = files.n_records
+        self.are_in_memory = False
         self.type_changes: tuple[TypeChange, ...] = (
             *type_changes(files.schema.field(name) for name in roles.kept),
             *(own for own in getattr(files, "type_changes", ()) if own.column in roles.kept),
@@ -265,7 +266,7 @@ class SpilledColumns(CountedColumns):
     def classes(self, recoding: Recoding) -> SpilledClasses:
         """As `Columns.classes`; reads all records again and stores them, those of a batch of classes in one bucket."""
         self._room.refuse_large_class(int(recoding.sizes.max()), self._files.name)
-        slices = self._room.batches(recoding.sizes)
+        slices = several_at_a_time(recoding.sizes, self._room)
         folder, buckets = self._scatter(self._combinations.class_of(recoding), recoding.sizes, slices, to_release=True)
         return SpilledClasses(
             [StoredBatch(classes=own, bucket=bucket) for own, bucket in zip(slices, buckets, strict=True)],

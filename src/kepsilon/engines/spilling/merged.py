@@ -21,6 +21,7 @@ from kepsilon.sources.parquet_files import write_folder
 from kepsilon.sources.protocol import Sink, SourceInParts
 from kepsilon.table.arrays import IntArray
 from kepsilon.table.classes import Recoding
+from kepsilon.threads import each_of
 
 
 class SpilledMerged:
@@ -69,10 +70,14 @@ class SpilledMerged:
         self._folder.close()
 
     def _tables(self) -> Iterator[pa.Table]:
-        for bucket in self._buckets:
-            yield NoisyRecords(buckets=[bucket]).table(
+        def table(bucket: Bucket) -> pa.Table:
+            return NoisyRecords(buckets=[bucket]).table(
                 bucket.order(), self._roles, self._recoding, self._new_ids, integers=self._integers
             )
+
+        sizes = [bucket.n_records for bucket in self._buckets]
+        # One is put together while the one before it is written.
+        yield from each_of(self._buckets, table, sizes=sizes, most=2 * max(sizes, default=0))
 
     def _linkage(self) -> Iterator[pa.Table]:
         first = 0

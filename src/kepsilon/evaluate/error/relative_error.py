@@ -145,7 +145,7 @@ def errors_of_counts(values: FloatArray, counts: IntArray, *, distances: FloatAr
         n_values=int(counts.sum()),
         n_zeros=int(counts[~defined].sum()),
         relative_sum=relative_sum,
-        distance_sum=float(np.dot(counts, distances)),
+        distance_sum=float(np.sum(counts * distances)),
     )
 
 

@@ -166,15 +166,17 @@ def _merged(keys: IntArray, counts: IntArray | None, sums: FloatArray, low: Floa
     """One cell for each distinct key; `counts` are ones where they are None."""
     if not keys.size:
         return ValueCells()
-    first = int(keys.min())
-    width = int(keys.max()) - first + 1
-    if width <= _DENSE * len(keys):
-        places = keys - first
-        in_places = np.bincount(places, minlength=width)
+    first, last = int(keys.min()), int(keys.max())
+    if first == 0 and last > 0:  # the key of 0 is far from all others: it gets the place before theirs
+        first = int(keys[keys > 0].min()) - 1
+    if last - first < _DENSE * len(keys):
+        places = np.maximum(keys - first, 0)
+        in_places = np.bincount(places)
         used = np.flatnonzero(in_places)
-        renumbered = np.zeros(width, dtype=np.int64)
+        renumbered = np.zeros(len(in_places), dtype=np.int64)
         renumbered[used] = np.arange(len(used))
         found, places = used + first, renumbered[places]
+        found[0] = keys.min()
     else:
         found, places = np.unique(keys, return_inverse=True)
     n_cells = len(found)

@@ -28,6 +28,7 @@ from kepsilon.table.arrays import BoolArray, FloatArray, IntArray
 from kepsilon.table.coded_values import CodedValues, code_values
 from kepsilon.table.keys import number
 from kepsilon.table.steps import Steps
+from kepsilon.threads import each_of
 
 MOST_SUBSETS = 40
 """How many sets of three attributes are tried; all of them where there are no more."""
@@ -230,9 +231,9 @@ def attack_with_three(
     if not columns and not noisy:
         return None
     subsets, n_possible = chosen_subsets(list(columns), list(noisy))
-    shares: list[float] = []
-    largest: list[float] = []
-    for subset in subsets:
+
+    def attack(subset: tuple[str, ...]) -> tuple[float, float | None]:
+        """The share linked by whoever knows these, and how sure they are of one record, where no noise is in the way."""
         alike, _ = number(
             [columns[name] + 1 for name in subset if name in columns],
             sizes=[int(columns[name].max(initial=0)) + 2 for name in subset if name in columns],
@@ -241,10 +242,11 @@ def attack_with_three(
         chances = _chances_of_the_most_frequent(alike, classes.persons)
         attribute = next((noisy[name] for name in subset if name in noisy), None)
         if attribute is not None and law is not None:
-            chances = _chances_among(classes, alike, attribute, epsilon=epsilon, law=law)
-        else:
-            largest.append(float(chances.max()))
-        shares.append(float(chances.mean()))
+            return float(_chances_among(classes, alike, attribute, epsilon=epsilon, law=law).mean()), None
+        return float(chances.mean()), float(chances.max())
+
+    found = list(each_of(subsets, attack))
+    shares = [share for share, _ in found]
     worst = int(np.argmax(shares))
     return SubsetAttacks(
         n_tried=len(subsets),
@@ -252,7 +254,7 @@ def attack_with_three(
         mean=float(np.mean(shares)),
         worst=shares[worst],
         worst_names=subsets[worst],
-        largest=max(largest, default=None),
+        largest=max((largest for _, largest in found if largest is not None), default=None),
     )
 
 

@@ -60,11 +60,7 @@ def largest_of_one(classes: ClassValues, *, ranges: FloatArray, epsilons: Sequen
     """The largest posterior that any record of any class can have, exactly, for each ε. `ranges` (R): (n_classes,)."""
     sizes = classes.sizes
     low, high = classes.extremes()
-    above = np.bincount(
-        classes.class_ids,
-        weights=classes.counts * (classes.values - low[classes.class_ids]),
-        minlength=classes.n_classes,
-    )
+    above = classes.sums(classes.counts * (classes.values - low[classes.class_ids]))
     # The sum of distances to all originals is largest for one of both ends, because it is convex.
     total = np.maximum(above, sizes * (high - low) - above)
     farthest = np.divide(total, ranges, out=np.zeros(len(ranges)), where=ranges > 0)

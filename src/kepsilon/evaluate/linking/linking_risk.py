@@ -90,8 +90,11 @@ class LinkGaps:
 
     def expected(self, epsilon: float) -> ExpectedLinks:
         """Expected links at one ε, summed over classes."""
-        fair, paper = self.by_class(epsilon)
-        return ExpectedLinks(fair=Estimate(total=float(fair.sum())), paper=Estimate(total=float(paper.sum())))
+        within = self.law.within(epsilon * self.half_gaps)
+        return ExpectedLinks(
+            fair=Estimate(total=float(self.outward_fair.sum() + within.sum())),
+            paper=Estimate(total=float(self.outward_paper.sum() + np.einsum("i,i->", within, self.weights))),
+        )
 
     def by_class(self, epsilon: float) -> tuple[FloatArray, FloatArray]:
         """Expected links of every class, a tie worth 1/t and by the paper's rule: two arrays of shape (n_classes,)."""

@@ -10,6 +10,9 @@ import numpy as np
 from kepsilon.table.arrays import FloatArray, IntArray
 from kepsilon.table.coded_values import SLOTS_PER_RECORD, CodedValues
 
+_ROUNDS = 4
+"""How many values off a search may be, before it is done again by halving."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClassValues:
@@ -49,6 +52,14 @@ class ClassValues:
         high[has_records] = self.values[self.starts[1:][has_records] - 1]
         return low, high
 
+    def sums(self, terms: FloatArray) -> FloatArray:
+        """Sums over the distinct values of every class, shape (n_classes,); 0 where a class has no record here."""
+        has_records = self.n_distinct > 0
+        found = np.zeros(self.n_classes)
+        if has_records.any():
+            found[has_records] = np.add.reduceat(terms, self.starts[:-1][has_records])
+        return found
+
     def gaps(self) -> tuple[FloatArray, IntArray]:
         """Differences between neighbouring distinct values of a class, and the position of the smaller value of each."""
         inner = np.flatnonzero(self.class_ids[1:] == self.class_ids[:-1])
@@ -69,19 +80,42 @@ class ClassValues:
     def n_distinct_up_to(self, bounds: FloatArray, class_ids: IntArray, *, include_equal: bool) -> IntArray:
         """How many entries of `values`, counted from the very first, lie before each bound in the order of classes.
 
-        That is, all values of earlier classes, and those of the bound's own class that are smaller (or equal). One
-        binary search runs for all bounds at once, each within its class.
+        That is, all values of earlier classes, and those of the bound's own class that are smaller (or equal).
+
+        One search in all classes at once finds about where each bound stands. Rounding may have moved it by a value or two,
+        which the values themselves then decide; the few that are still wrong are searched for by halving their class.
         """
         first, last = self.starts[class_ids], self.starts[class_ids + 1]
         is_before = np.less_equal if include_equal else np.less
-        pending = np.flatnonzero(first < last)
-        while pending.size:
-            middle = (first[pending] + last[pending]) // 2
-            before = is_before(self.values[middle], bounds[pending])
-            first[pending[before]] = middle[before] + 1
-            last[pending[~before]] = middle[~before]
-            pending = pending[first[pending] < last[pending]]
-        return first
+        found = np.clip(self._searched(bounds, class_ids), first, last)
+        pending = np.arange(len(found))
+        for _ in range(_ROUNDS):
+            own, bound = found[pending], bounds[pending]
+            too_far = own > first[pending]
+            too_far[too_far] = ~is_before(self.values[own[too_far] - 1], bound[too_far])
+            too_near = own < last[pending]
+            too_near[too_near] = is_before(self.values[own[too_near]], bound[too_near])
+            found[pending] = own + too_near - too_far
+            pending = pending[too_far | too_near]
+            if not pending.size:
+                return found
+        low, high = first[pending], last[pending]
+        while np.any(low < high):
+            middle = (low + high) // 2
+            is_open = low < high
+            before = is_open & is_before(self.values[np.where(is_open, middle, 0)], bounds[pending])
+            low, high = np.where(before, middle + 1, low), np.where(is_open & ~before, middle, high)
+        found[pending] = low
+        return found
+
+    def _searched(self, bounds: FloatArray, class_ids: IntArray) -> IntArray:
+        """Where each bound would stand among all values but for rounding; a class is an interval of the length ½."""
+        low, high = self.extremes()
+        with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+            scales = np.where(high > low, 2 * (high - low), np.inf)
+            values = (self.values - low[self.class_ids]) / scales[self.class_ids]
+            places = np.clip((bounds - low[class_ids]) / scales[class_ids], -0.25, 0.75)
+            return np.searchsorted(np.nan_to_num(values) + self.class_ids, np.nan_to_num(places) + class_ids)
 
 
 def count_values(coded: CodedValues, class_ids: IntArray, *, n_classes: int) -> ClassValues:
@@ -91,10 +125,14 @@ def count_values(coded: CodedValues, class_ids: IntArray, *, n_classes: int) -> 
     keys = class_ids.astype(np.int64)
     keys *= n_values
     keys += coded.codes
-    if n_classes * n_values <= SLOTS_PER_RECORD * len(keys):
+    counts: IntArray
+    if np.all(keys[1:] >= keys[:-1]):  # sorted by class and value, so that equal ones are side by side
+        firsts = np.flatnonzero(np.diff(keys, prepend=-1))
+        occurring, counts = keys[firsts], np.diff(firsts, append=len(keys))
+    elif n_classes * n_values <= SLOTS_PER_RECORD * len(keys):
         slots = np.bincount(keys, minlength=n_classes * n_values)
         occurring = np.flatnonzero(slots)
-        counts: IntArray = slots[occurring]
+        counts = slots[occurring]
     else:
         occurring, counts = np.unique(keys, return_counts=True)
     distinct_ids, codes = np.divmod(occurring, n_values)

@@ -38,9 +38,12 @@ def sort_classes(values: FloatArray, class_ids: IntArray, *, n_classes: int) -> 
     """
     require_classes(values, class_ids, n_classes=n_classes)
     values = without_missing(values)
-    by_value = np.argsort(values)
-    order = by_value[by_class(class_ids[by_value], n_classes=n_classes)]
-    sorted_values, sorted_ids = values[order], class_ids[order]
+    if _are_sorted(values, class_ids):
+        order, sorted_values, sorted_ids = np.arange(len(values)), values, class_ids
+    else:
+        by_value = np.argsort(values)
+        order = by_value[by_class(class_ids[by_value], n_classes=n_classes)]
+        sorted_values, sorted_ids = values[order], class_ids[order]
     is_new = np.ones(len(order), dtype=np.bool_)
     is_new[1:] = (sorted_values[1:] != sorted_values[:-1]) | (sorted_ids[1:] != sorted_ids[:-1])
     firsts = np.flatnonzero(is_new)
@@ -54,6 +57,12 @@ def sort_classes(values: FloatArray, class_ids: IntArray, *, n_classes: int) -> 
         counts=counts,
         starts=np.searchsorted(distinct_ids, np.arange(n_classes + 1)),
     )
+
+
+def _are_sorted(values: FloatArray, class_ids: IntArray) -> bool:
+    """Whether records are in the order of their classes, and inside a class in that of their values."""
+    is_next = class_ids[1:] > class_ids[:-1]
+    return bool(np.all(is_next | ((class_ids[1:] == class_ids[:-1]) & (values[1:] >= values[:-1]))))
 
 
 def runs_of_classes(class_ids: IntArray, *, n_classes: int) -> Iterator[tuple[IntArray, IntArray, slice]]:

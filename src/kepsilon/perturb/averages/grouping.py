@@ -9,7 +9,6 @@ its records, nor on the classes that happen to be looked at with it, so that eve
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -22,10 +21,13 @@ from kepsilon.perturb.averages.resplits import split_again
 from kepsilon.perturb.averages.segments import starts_of
 from kepsilon.randomness import ByteSource, shuffled_positions
 from kepsilon.table.arrays import FloatArray, IntArray
+from kepsilon.threads import each_of
+
+_KEY_BITS = 63
+"""Bits of a whole number that is not below 0."""
 
 _TOGETHER = 1 << 16
 """Records of classes that are grouped together, about: what they need stays in the processor's cache."""
-_THREADS = 2
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,10 +76,7 @@ def group_records(
         raise ValueError("every record needs a class, and every ε-quasi a value and a precision")
     if class_ids.size and not 0 <= class_ids.min() <= class_ids.max() < n_classes:
         raise ValueError("some records are in no class")
-    order: IntArray = np.arange(len(class_ids))
-    if source is not None:
-        order = shuffled_positions(len(class_ids), random_bytes=source.bytes)
-    order = order[np.argsort(class_ids[order], kind="stable")]
+    order = _by_class(class_ids, values[:, 0], source)
     sizes = np.bincount(class_ids, minlength=n_classes)
     blocks = list(_blocks(sizes))
 
@@ -93,12 +92,30 @@ def group_records(
             meets=None if meets is None else _of_records(meets, records),
         )
 
-    if len(blocks) == 1:
-        found = [group_block(blocks[0])]
-    else:
-        with ThreadPoolExecutor(_THREADS) as threads:
-            found = list(threads.map(group_block, blocks))
-    return _together(found, blocks, order)
+    return _together(list(each_of(blocks, group_block)), blocks, order)
+
+
+def _by_class(class_ids: IntArray, values: FloatArray, source: ByteSource | None) -> IntArray:
+    """Positions by class. With `source`, those of records that agree in all values are in random order.
+
+    Where records come by class and value already, only runs of equal ones have to be put into random order; run, random
+    label and position make one number then, and such numbers are sorted ten times as fast as positions.
+    """
+    n = len(class_ids)
+    in_order = n > 0 and bool(np.all(class_ids[1:] >= class_ids[:-1]))
+    if source is None:
+        return np.arange(n) if in_order else np.argsort(class_ids, kind="stable")
+    labels = shuffled_positions(n, random_bytes=source.bytes)
+    is_next = class_ids[1:] > class_ids[:-1]
+    width = max(1, n - 1).bit_length()
+    if not (in_order and 3 * width <= _KEY_BITS and np.all(is_next | (values[1:] >= values[:-1]))):
+        order: IntArray = labels[np.argsort(class_ids[labels], kind="stable")]
+        return order
+    runs = np.zeros(n, dtype=np.int64)
+    np.cumsum(is_next | (values[1:] > values[:-1]), out=runs[1:])
+    keys = (runs << 2 * width) | (labels << width) | np.arange(n)
+    keys.sort()
+    return keys & ((1 << width) - 1)
 
 
 def _of_records(meets: GroupsMeet, records: IntArray) -> GroupsMeet:

@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Runs pieces of work on the cores of this machine, several at a time; NumPy and Arrow compute without Python's lock."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
+from typing import TypeVar
+
+Piece = TypeVar("Piece")
+Found = TypeVar("Found")
+
+_MOST = 4
+"""Threads at the most: each takes memory of its own, and more of them wait for one another."""
+
+
+_PIECE = 1 << 17
+"""Numbers of an array that one piece of work is about: enough to be worth handing over, few enough for a processor's cache."""
+
+
+def n_threads() -> int:
+    """How many pieces of work run at a time."""
+    can_tell = hasattr(os, "sched_getaffinity")  # not on every system; it knows of limits that `cpu_count` does not
+    n_cores = len(os.sched_getaffinity(0)) if can_tell else os.cpu_count() or 1
+    return min(_MOST, n_cores)
+
+
+def each_of(
+    pieces: Sequence[Piece], work: Callable[[Piece], Found], *, sizes: Sequence[int] | None = None, most: int = 0
+) -> Iterator[Found]:
+    """What `work` finds in every piece, in the order of the pieces. A single piece is worked on where it is.
+
+    Work runs ahead of whoever takes what was found, but by a few pieces only, so that what was found takes little memory.
+    Where `sizes` of the pieces are given, those worked on at a time have no more than `most` together; one that is larger
+    is worked on alone. What goes wrong in a piece is raised here; pieces that were not begun are not worked on any more.
+    """
+    if len(pieces) <= 1 or n_threads() == 1:
+        yield from map(work, pieces)
+        return
+    with ThreadPoolExecutor(n_threads()) as threads:
+        ahead: deque[tuple[Future[Found], int]] = deque()
+        try:
+            for i, piece in enumerate(pieces):
+                size = 0 if sizes is None else sizes[i]
+                while ahead and (len(ahead) > n_threads() or sum(own for _, own in ahead) + size > most > 0):
+                    yield ahead.popleft()[0].result()
+                ahead.append((threads.submit(work, piece), size))
+            while ahead:
+                yield ahead.popleft()[0].result()
+        finally:
+            for own, _ in ahead:
+                own.cancel()
+
+
+class Turns:
+    """Lets pieces of work that run at the same time do something one after the other, in the order of their numbers."""
+
+    def __init__(self) -> None:
+        self._changed = threading.Condition()
+        self._next = 0
+
+    def wait_for(self, number: int) -> None:
+        """Waits until all pieces before this one are done."""
+        with self._changed:
+            self._changed.wait_for(lambda: self._next == number)
+
+    @contextmanager
+    def ending(self, number: int) -> Iterator[None]:
+        """The piece is done at the end of the block, also where it fails; those before it are done then too."""
+        try:
+            yield
+        finally:
+            self.wait_for(number)
+            with self._changed:
+                self._next += 1
+                self._changed.notify_all()
+
+
+def in_pieces(n: int, work: Callable[[slice], None]) -> None:
+    """Lets `work` fill arrays of n numbers, some neighbouring ones at a time."""
+    pieces = [slice(first, min(first + _PIECE, n)) for first in range(0, n, _PIECE)]
+    for _ in each_of(pieces, work):
+        pass
+
+
+@contextmanager
+def begun(work: Callable[[], Found], *, at_once: bool) -> Iterator[Callable[[], Found]]:
+    """Gives a function that returns what `work` finds; with `at_once`, that runs beside whatever the block does first."""
+    if not at_once or n_threads() == 1:
+        yield work
+        return
+    with ThreadPoolExecutor(1) as thread:
+        yield thread.submit(work).result

@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Work on several cores finds what work on one finds, in the same order, and ends with the first error."""
+
+from __future__ import annotations
+
+import threading
+import time
+
+import numpy as np
+import pytest
+
+from kepsilon import threads
+
+
+@pytest.fixture(params=[1, 3], ids=["one thread", "three threads"])
+def n_threads(request, monkeypatch):
+    monkeypatch.setattr(threads, "n_threads", lambda: request.param)
+    return request.param
+
+
+def test_what_is_found_comes_in_the_order_of_the_pieces(n_threads):
+    """Whichever piece is done first."""
+
+    def work(piece):
+        time.sleep(0.002 * (piece % 3))
+        return piece * piece
+
+    assert list(threads.each_of(range(20), work)) == [piece * piece for piece in range(20)]
+
+
+def test_an_error_is_raised_and_the_rest_is_not_begun(n_threads):
+    """A refusal in one batch ends the run; nobody waits for all others."""
+    begun = []
+
+    def work(piece):
+        begun.append(piece)
+        if piece == 2:
+            raise ValueError("no")
+        return piece
+
+    with pytest.raises(ValueError, match="no"):
+        list(threads.each_of(range(1000), work))
+    assert len(begun) < 20
+
+
+def test_work_runs_ahead_by_a_few_pieces_only(n_threads):
+    """What was found and is not taken yet has to fit into memory."""
+    begun = []
+    found = threads.each_of(range(1000), begun.append)
+    for _ in range(5):
+        next(found)
+    time.sleep(0.05)
+    assert len(begun) <= 5 + 2 * n_threads
+    found.close()
+
+
+def test_a_single_piece_is_worked_on_where_it_is(n_threads):
+    """Small tables start no thread."""
+    assert list(threads.each_of([1], lambda _: threading.current_thread())) == [threading.current_thread()]
+
+
+def test_pieces_of_an_array_are_all_filled(n_threads):
+    """Every number once, whatever the length."""
+    for n in (0, 1, 1 << 17, (1 << 17) + 1, 400_000):
+        array = np.zeros(n)
+
+        def fill(part, array=array):
+            array[part] += np.arange(part.start, part.stop)
+
+        threads.in_pieces(n, fill)
+        assert np.array_equal(array, np.arange(n))
+
+
+def test_what_is_begun_at_once_is_the_same_as_what_is_worked_out_later(n_threads):
+    """And its error is raised where it is asked for."""
+    for at_once in (True, False):
+        with threads.begun(lambda: 7, at_once=at_once) as found:
+            assert found() == 7
+        with threads.begun(lambda: 1 // 0, at_once=at_once) as found, pytest.raises(ZeroDivisionError):
+            found()
