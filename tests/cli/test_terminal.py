@@ -12,7 +12,7 @@ import sys
 import pytest
 
 from kepsilon.cli.colours import COLOURS, coloured
-from kepsilon.cli.progress import STEPS, _Steps, counted, duration, in_words
+from kepsilon.cli.progress import STEPS, _Steps, counted, duration, fitting, in_words
 from kepsilon.cli.wrapping import wrapped, wrapped_message
 from material.machine import ROOT
 from material.people import POLICY, people, write_csv
@@ -114,6 +114,25 @@ def test_progress_says_how_much_is_done_and_how_long_the_rest_takes():
         "predicting what a release will be: 2 of 10 classes, about 80 s left",
         "predicting what a release will be: 10 of 10 classes",
     ]
+
+
+def test_a_line_of_progress_never_wraps():
+    """A line that wraps is not rewritten: each change would leave one more line on the screen."""
+    words = "predicting what a release will be: 26 of 30 cells near the limits, about 170 s left"
+    assert fitting(words, room=len(words)) == words
+    for room in range(1, len(words)):
+        assert len(fitting(words, room=room)) <= room
+    assert fitting(words, room=77).endswith("…: 26 of 30 cells near the limits, about 170 s left")
+
+
+def test_a_slow_search_leaves_nothing_on_a_narrow_screen(folder):
+    """Whatever is written before the answer is one line, rewritten each time."""
+    explore = ("explore", "people.csv", "-p", "policy.toml", "--max-risk", "0.9")
+    shown = on_terminal(folder, *explore, COLUMNS="40")
+    frames = re.split(r"\x1b\[2K|\r", shown.partition("Take ")[0])
+    assert len(frames) > 3
+    assert max(len(ESCAPES.sub("", frame).strip()) for frame in frames) < 40
+    assert all(frame.count("\n") <= 1 for frame in frames)
 
 
 def test_figures_of_progress_are_those_that_people_use():

@@ -167,7 +167,7 @@ def test_an_identifier_of_any_type_can_be_counted():
     ):
         prediction = kepsilon.check(pa.table({**TYPED, "name": values}), policy())
         assert prediction.records.read == 120
-    assert "hold only 2 identifiers" in str(
+    assert "hold only 2 different values" in str(
         kepsilon.check(pa.table({**TYPED, "name": pa.array(["Ann A", "Bea B"] * 60)}), policy()).warnings[0]
     )
 

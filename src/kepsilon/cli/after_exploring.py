@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -10,7 +11,12 @@ import click
 
 import kepsilon
 from kepsilon.cli.next_command import free_name, place_options, show_next
-from kepsilon.cli.wrapping import visible
+from kepsilon.cli.wrapping import visible, width
+
+_NO_COMMENT = re.compile(r"""(?:[^"'#]|"(?:\\.|[^"\\])*"|'[^']*')*""")
+"""A line of TOML up to its comment; a # between quotes begins none."""
+INDENT = 2
+"""Blanks before the lines of the policy."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,7 +44,7 @@ class NextCommand:
             return
         click.echo(f"\nChange in {visible(str(self.policy_path))}:")
         for line in lines:
-            click.echo(f"  {visible(line)}")
+            click.echo(f"  {visible(_fitting(line))}")
         if self.written is not None:
             click.echo(f"\nWritten to {visible(str(self.written))}.")
             show_next("check", self.input_path, "-p", self.written, *self._place())
@@ -70,3 +76,11 @@ class NextCommand:
 
     def _place(self) -> list[str]:
         return place_options(self.engine, self.master, self.memory, self.spill_folder)
+
+
+def _fitting(line: str) -> str:
+    """A line of a policy, without its comment where it would be too long for the screen; the comment stays in the file."""
+    if len(line) + INDENT <= width():
+        return line
+    found = _NO_COMMENT.match(line)
+    return line if found is None else found[0].rstrip() or line

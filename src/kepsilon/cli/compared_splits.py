@@ -44,13 +44,19 @@ def show_splits(grid: kepsilon.Grid, choice: kepsilon.Choice, next_command: Next
     for name, attacker in attackers.items():
         show_wrapped(f"Linking by “{name}” is by {attacker.in_words}.")
     show_wrapped(grid.about_single_risk)
-    if any(cell.prediction is not None and not choice.limits.allow(cell) for cell in grid.cells):
-        show_wrapped("× is outside the limits.")
+    if any(_is_out(cell, choice) for cell in grid.cells):
+        show_wrapped("× breaks a limit or leaves an attribute useless that the policy does not accept.")
     if not choice.limits.stated():
         show_wrapped("No limit was stated, so nothing is chosen: try --max-risk 0.05 --max-suppression 0.05.")
     show_wrapped(PROPOSED)
     if output is not None:
         click.echo(f"splits     {output}  (for you only)")
+
+
+def _is_out(cell: kepsilon.Cell, choice: kepsilon.Choice) -> bool:
+    """Whether a split that was predicted could not be chosen."""
+    found = cell.prediction
+    return found is not None and (bool(found.refused_useless) or not choice.limits.allow(cell))
 
 
 def _drawn(grid: kepsilon.Grid) -> str:
@@ -71,7 +77,7 @@ def _rows(grid: kepsilon.Grid, choice: kepsilon.Choice) -> Iterator[list[str]]:
         if found is None:
             yield [mark, *roles, "refused"]
             continue
-        if not choice.limits.allow(cell):
+        if _is_out(cell, choice):
             mark += " ×"
         left_out = found.suppression.total
         yield [

@@ -16,6 +16,8 @@ from kepsilon.rounding import percent
 
 NAMES = ("", "algorithm", "k", "values", "linked", "single", "left out", "distortion", "attributes")
 """Columns of the table."""
+SETTING_ENDS = 3
+"""The columns before this one hold marks, algorithm and k."""
 LEAST_NEEDED = ("single", "left out", "attributes")
 """Columns that a narrow screen goes without, the least needed first."""
 
@@ -36,6 +38,7 @@ def show_grid(
     cells = list(grid.cells if show_all else grid.pareto)
     cells += [own for own in (grid.current, choice.cell) if own is not None and own not in cells]
     if not show_all:
+        cells = _without_equals(grid, choice, cells)
         cells.sort(key=_by_distortion)
     if show_all:
         click.echo("\nEvery cell:")
@@ -50,6 +53,18 @@ def show_grid(
         show_wrapped(line)
     if output is not None:
         click.echo(f"grid       {output}  (for you only)")
+
+
+def _without_equals(grid: kepsilon.Grid, choice: kepsilon.Choice, cells: list[kepsilon.Cell]) -> list[kepsilon.Cell]:
+    """One of each set of cells that differ in nothing shown but k and algorithm: the largest k, of the policy's algorithm
+    if there is one. The chosen cell and that of the policy as it is stay.
+    """
+    marked = [own for own in (choice.cell, grid.current) if own is not None]
+    preferred = sorted(cells, key=lambda cell: (cell not in marked, -cell.k, cell.algorithm != grid.policy.algorithm))
+    shown: dict[tuple[str, ...], kepsilon.Cell] = {}
+    for cell in preferred:
+        shown.setdefault(tuple(_row(grid, choice, cell)[SETTING_ENDS:]), cell)
+    return [cell for cell in cells if cell in marked or cell in shown.values()]
 
 
 def _by_distortion(cell: kepsilon.Cell) -> float:

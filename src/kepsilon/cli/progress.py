@@ -19,6 +19,7 @@ STEPS = {
     "perturb": "drawing what is published",
     "measure": "measuring what is published",
     "keep": "storing what is published",
+    "look closer": "looking closer at the limits",
     "picture": "counting values for the report",
     "compare": "comparing statistics before and after",
     "merge and shuffle": "shuffling the records",
@@ -38,6 +39,8 @@ STEPS = {
 }
 """What a step is called on the screen. A step that is not listed is called by its own name."""
 
+BESIDE_WORDS = 3
+"""Columns that the spinner and the blanks beside it take."""
 LONG_ENOUGH = 1.0
 """Seconds of a step before anything is said of the time left: the first of many parts is no measure."""
 
@@ -51,8 +54,9 @@ def progress() -> Iterator[Callable[[str], None]]:
     from rich.console import Console
     from rich.text import Text
 
-    with Console(stderr=True, highlight=False).status("starting") as status:
-        yield _Steps(lambda words: status.update(Text(words, no_wrap=True, overflow="ellipsis")))
+    console = Console(stderr=True, highlight=False)
+    with console.status("starting") as status:
+        yield _Steps(lambda words: status.update(Text(fitting(words, room=console.width - BESIDE_WORDS))))
 
 
 @contextmanager
@@ -122,6 +126,20 @@ def in_words(step: str) -> str:
     """What a step is called on the screen; what stands in brackets after its name stays."""
     name, bracket, detail = step.partition(" (")
     return f"{STEPS.get(name, name)}{bracket}{detail}"
+
+
+def fitting(words: str, *, room: int) -> str:
+    """The words in one line of at most `room` characters: a line that wraps would stay on the screen at every change.
+
+    What is counted and the time left stay as long as there is room for them; the name of the step is cut first.
+    """
+    if len(words) <= room:
+        return words
+    step, colon, rest = words.partition(": ")
+    left = room - len(colon) - len(rest) - 1
+    if colon and left > 0:
+        return f"{step[:left]}…{colon}{rest}"
+    return f"{words[: max(0, room - 1)]}…"
 
 
 def counted(done: int, of: int, what: str) -> str:

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kepsilon.grid.cells import Cell
-from kepsilon.grid.choice import Choice, Limits
+from kepsilon.grid.choice import NO_CELL, Choice, Limits
 from kepsilon.policy.policy import Policy
 from kepsilon.predict.prediction import Prediction
 from kepsilon.rounding import number, percent, percent_at_most
@@ -35,7 +35,7 @@ def answer_in_words(choice: Choice, policy: Policy, *, current: Cell | None) -> 
         yield _other_promise(cell)
     own = policys_own(choice.limits, policy)
     if own:
-        yield f"{own} {'is' if ' and ' not in own else 'are'} of your policy."
+        yield f"{own} {'is' if ' and ' not in own else 'are'} stated in your policy."
     if not choice.limits.limit_risk:
         yield SAFEST if choice.limits.ask_for_least_risk else NO_RISK_LIMIT
     if choice.why:
@@ -44,7 +44,7 @@ def answer_in_words(choice: Choice, policy: Policy, *, current: Cell | None) -> 
 
 def no_choice(choice: Choice) -> str:
     """Why nothing was chosen though there are limits, and what would work, as sentences."""
-    why = choice.why or "no cell qualifies."
+    why = (choice.why or "no cell qualifies.").removeprefix(f"{NO_CELL}: ")
     return f"No setting keeps the limits: {why}" + (f" {choice.what_would_work}" if choice.ways else "")
 
 
@@ -80,7 +80,8 @@ def lost_in_words(found: Prediction) -> Iterator[str]:
             of_spread = "" if share is None else f" ({percent(share)} of its spread)"
             yield f"{name} is off by {number(own.error.expected)} on average{of_spread}"
     if found.loss.ncp.by_attribute:
-        yield f"labels leave {percent(found.loss.ncp.overall)} of the other quasis open"
+        generalised = "other quasis" if found.survives else "quasis"
+        yield f"labels leave {percent(found.loss.ncp.overall)} of the {generalised} open"
     left_out = found.suppression.total
     yield f"{percent(left_out)} of the records are left out" if left_out else "no record is left out"
 

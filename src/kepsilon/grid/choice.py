@@ -24,6 +24,7 @@ WORDS = {
     "max_error": "relative error",
 }
 """What each limit is about, in the order in which messages list limits."""
+NO_CELL = "no cell of the grid keeps the limits"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -159,14 +160,15 @@ def _stricter(*limits: float | None) -> float | None:
 def choose(cells: Sequence[Cell], limits: Limits) -> Choice:
     """The least distorted cell within the limits, of those that leave no attribute useless, unless the policy accepts it.
 
-    Ties go to the smaller risk, then to the smaller suppression, then to the cell that is first in the grid.
+    Ties go to the smaller risk, then to the smaller suppression, then to the larger k, which promises more, and then to the
+    cell that is first.
     """
     candidates = [cell for cell in cells if is_ranked(cell)]
     if not limits.stated():
         return Choice(limits=limits, cell=None, why=None)
     allowed = [cell for cell in candidates if limits.allow(cell)]
     if allowed:
-        best = min(allowed, key=lambda cell: rank(cell, limits))
+        best = min(allowed, key=lambda cell: (*rank(cell, limits), -cell.k))
         return Choice(limits=limits, cell=best, why=_what_binds(candidates, best, limits))
     return Choice(
         limits=limits,
@@ -203,7 +205,7 @@ def _what_binds(candidates: Sequence[Cell], best: Cell, limits: Limits) -> str |
     next_better = max(better, key=_rank)
     broken = limits.broken_by(next_better)
     return (
-        f"Next, with a distortion of {_rank(next_better)[0]:.3f}, would be {next_better.name}; "
+        f"The next less distorted setting would be {next_better.name}; "
         f"ruled out by {_names(broken)} ({_misses(next_better, broken, limits)})."
     )
 
@@ -231,7 +233,7 @@ def _why_none(cells: Sequence[Cell], candidates: Sequence[Cell], limits: Limits)
                 f"with {_shown(least, name, limit)}"
             )
     if parts:
-        return f"no cell of the grid keeps the limits: {'; '.join(parts)}."
+        return f"{NO_CELL}: {'; '.join(parts)}."
     nearest = min(candidates, key=lambda cell: (limits.miss(cell), _rank(cell)))
     return (
         f"every limit is kept by some cells, but no cell keeps all; {nearest.name} comes nearest "

@@ -173,8 +173,12 @@ class Grid(JsonValue):
         return answer(self.cells) if self.compares_splits else []
 
     def choose(self, limits: Limits | None = None) -> Choice:
-        """The least distorted cell within the limits, and which limit rules out a better one."""
-        return choose(self.cells, (limits or Limits()).with_those_of(self.policy))
+        """The least distorted cell within the limits, and which limit rules out a better one.
+
+        Of cells that are equally good, one of the policy's own algorithm is chosen.
+        """
+        own_first = sorted(self.cells, key=lambda cell: cell.algorithm != self.policy.algorithm)
+        return choose(own_first, (limits or Limits()).with_those_of(self.policy))
 
     def best(
         self,

@@ -82,6 +82,7 @@ class Search:
         for i, partition in enumerate(promising):
             with self.clock.step("expect", part=(i, len(promising), "cells near the limits")):
                 if partition.sizes is not None and self._could_be_best(partition):
+                    self._look_at_unsolved(partition)
                     self._solve_epsilon(partition)
                     self._solve_group(partition)
                 partition.forget()
@@ -93,8 +94,15 @@ class Search:
             for algorithm, k in self._centres().items():
                 tried = {own.k for own in self.partitions if own.algorithm == algorithm}
                 new = ks_beside(k, tried)
-                found += more(algorithm, new, f"look closer, round {i + 1:,} of {_ROUNDS:,}") if new else []
+                found += more(algorithm, new, f"look closer (round {i + 1:,} of {_ROUNDS:,})") if new else []
             self.solve(found)
+
+    def _look_at_unsolved(self, partition: Partition) -> None:
+        """Keeps the cells of the listed settings that nothing is solved for: ε or groups that were asked for, or no noise."""
+        for setting in self.settings.listed:
+            is_solved = self.settings.solves_epsilon if setting.group is None else self.settings.solves_group
+            if not is_solved and setting.fits(partition.k):
+                self._keep(partition.at(setting))
 
     def _keep(self, cells: Sequence[Cell], *, solved_for: Limits | None = None) -> None:
         names = () if solved_for is None else tuple(solved_for.stated())

@@ -71,10 +71,10 @@ def warnings_about_namesakes(counted: Counted) -> tuple[Problem, ...]:
     return tuple(
         Problem(
             where=f'column "{name}"',
-            what=f"{own.n_records:,} records hold only {'about ' * own.is_estimate}{own.n_distinct:,} identifiers.",
-            fix="Unless they are namesakes, some persons have several records. k then counts records, not persons: "
-            "a class of k records can hold fewer than k persons. State person in the policy if a column says whom a record "
-            "is about, or records_are_persons = true.",
+            what=f"{own.n_records:,} records hold only {'about ' * own.is_estimate}{own.n_distinct:,} different values.",
+            fix="Where these are names or texts that several persons share, nothing is wrong, and records_are_persons = true "
+            "says so. Otherwise some persons have several records, and a class of k records can hold fewer than k persons: "
+            "state person in the policy, with the column that says whom a record is about.",
         )
         for name, own in counted.namesakes.items()
     )

@@ -89,7 +89,11 @@ def groups_of(column: ColumnProfile) -> tuple[tuple[str, tuple[str, ...]], ...]:
 
     Each group is a label and its values; there are none if fewer than four values are shared by many.
     """
-    shared = [value for value, n_records in column.values if n_records >= SHARED_BY_MANY]
+    shared = [
+        value
+        for value, n_records in column.values
+        if n_records >= SHARED_BY_MANY and value.strip() not in column.missing
+    ]
     if column.kind is not Kind.TEXT or len(shared) < 4:
         return ()
     by_word: dict[str, list[str]] = {}

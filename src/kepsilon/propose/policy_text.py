@@ -172,7 +172,7 @@ def _section(proposal: Proposal) -> str:
 def _groups(proposal: Proposal) -> str:
     """A hierarchy of groups as a comment, which the curator may use in place of the one above it."""
     n_listed = sum(len(members) for _, members in proposal.groups)
-    n_more = len(proposal.column.values) - n_listed
+    n_more = sum(value.strip() not in proposal.column.missing for value, _ in proposal.column.values) - n_listed
     rare = f"; add the {n_more} that fewer than {SHARED_BY_MANY} records hold" if n_more else ""
     why = f"Or, instead of the line above, when the values are where they belong (list copied from the data{rare}):"
     lines = ['hierarchy = { type = "groups", levels = [ {']

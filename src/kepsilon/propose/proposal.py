@@ -137,7 +137,9 @@ def advice(column: ColumnProfile) -> tuple[str, ...]:
         )
     if column.missing:
         listed = ", ".join(f'"{text}"' for text in column.missing)
-        why = ", which stands apart from all other numbers" if column.number_codes else " where others hold numbers"
+        why = ", which stands apart from all other numbers" if column.number_codes else ""
+        if not column.number_codes and column.kind in (Kind.WHOLE, Kind.DECIMAL):
+            why = " where others hold numbers"
         unsure = " If it is a number like others, remove missing_values." if column.number_codes else ""
         advice.append(f"{column.n_coded:,} records hold {listed}{why}: read as missing in a quasi.{unsure}")
     if is_skewed(column) and not is_nominal(column):

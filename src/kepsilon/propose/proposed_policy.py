@@ -10,12 +10,15 @@ from dataclasses import asdict, dataclass
 from kepsilon.json_values import Json
 from kepsilon.propose.hierarchies import is_nominal, is_skewed
 from kepsilon.propose.proposal import Proposal
+from kepsilon.propose.toml_text import toml_string
 
 NOT_PUBLISHED = "not published"
 TO_DECIDE = "decide"
 ALARMS = ("ATTENTION: ", "CAREFUL: ", "DECIDE: ")
 """Words that a note to be looked at first begins with."""
 
+NOTED = "Note: "
+"""What a note on a column begins with that is published as it is and tells a little about others, or is unique."""
 LEAST_CHARACTERS = 15
 """A sentence of no more characters says too little by itself."""
 
@@ -72,17 +75,26 @@ def table_warnings(parts: Sequence[str]) -> tuple[str, ...]:
 
 
 def missing_codes(proposals: Sequence[Proposal]) -> tuple[str, ...]:
-    """Numbers that are taken for missing values, in one sentence; none where there are none."""
-    found = [
-        f"{own.column.name} ({', '.join(own.column.number_codes)}: {own.column.n_coded:,} records)"
-        for own in proposals
-        if own.column.number_codes and own.role != "identifier"
+    """Numbers and signs that are taken for missing values, in a sentence each; none where there are none."""
+    coded = [own for own in proposals if own.column.missing and own.role != "identifier"]
+    numbers = [
+        f"{own.column.name} ({', '.join(own.column.missing)}: {own.column.n_coded:,} records)"
+        for own in coded
+        if own.column.number_codes
     ]
-    return (
-        (f"Read as missing, because they stand apart from all other numbers: {'; '.join(found)}. Right?",)
-        if found
-        else ()
-    )
+    signs = [
+        f"{own.column.name} ({', '.join(map(toml_string, own.column.missing))}: {own.column.n_coded:,} records)"
+        for own in coded
+        if not own.column.number_codes
+    ]
+    found = []
+    if numbers:
+        found.append(f"Read as missing, because they stand apart from all other numbers: {'; '.join(numbers)}. Right?")
+    if signs:
+        found.append(f"Read as missing, because such signs stand for no value: {'; '.join(signs)}. Right?")
+    if any(own.is_kept for own in coded):
+        found[-1] += " Columns that are published as they are keep them."
+    return tuple(found)
 
 
 def _warnings(proposal: Proposal) -> Iterator[str]:
@@ -91,6 +103,8 @@ def _warnings(proposal: Proposal) -> Iterator[str]:
     if proposal.role is None:
         yield _without_alarm(proposal.reason)
     yield from (_without_alarm(note) for note in proposal.notes if note.startswith(ALARMS))
+    if proposal.is_kept:
+        yield from (note.removeprefix(NOTED) for note in proposal.notes if note.startswith(NOTED))
     if proposal.gives_away:
         yield proposal.left_out_because
     if not proposal.is_left_out and proposal.role != "identifier" and is_skewed(column) and not is_nominal(column):

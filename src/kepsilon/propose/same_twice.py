@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from kepsilon.engines.arrow.profile import Kind
 from kepsilon.propose.hierarchies import is_nominal, is_numeric
 from kepsilon.propose.proposal import Proposal
 from kepsilon.propose.toml_text import toml_string
@@ -38,19 +39,25 @@ class _Compared:
     """Ranks of its numbers, NaN where there is none; None for a column that is not of many numbers."""
     column: WholeColumn
 
+    @property
+    def is_of_dates(self) -> bool:
+        return self.proposal.column.kind is Kind.DATE
+
 
 def without_twins(proposals: Sequence[Proposal], columns: Mapping[str, WholeColumn]) -> list[Proposal]:
     """The proposals, with one of each two columns left out that say the same.
 
-    Quasis stay before columns that would be kept, because kept ones would show what is hidden of the quasi; otherwise the
-    first of the table stays.
+    Quasis stay before columns that would be kept, because kept ones would show what is hidden of the quasi. Numbers stay before
+    dates, such as an age before a date of birth, because labels of numbers are finer where classes are small. Otherwise the first
+    of the table stays.
     """
     compared = [
         _ready(own, columns[own.column.name]) for own in proposals if (own.is_quasi or own.is_kept) and _varies(own)
     ]
+    compared.sort(key=lambda own: (own.proposal.is_kept, own.is_of_dates))
     staying: list[_Compared] = []
     changed: dict[str, Proposal] = {}
-    for own in sorted(compared, key=lambda own: own.proposal.is_kept):
+    for own in compared:
         twin = next((other for other in staying if _say_the_same(own, other)), None)
         if twin is None:
             staying.append(own)
@@ -66,7 +73,8 @@ def _varies(proposal: Proposal) -> bool:
 def _ready(proposal: Proposal, column: WholeColumn) -> _Compared:
     """The column with the ranks of its numbers, if it has many; its codes for missing values are none."""
     own = proposal.column
-    if column.numbers is None or not is_numeric(own) or is_nominal(own) or own.n_distinct < LEAST_NUMBERS:
+    is_ordered = own.kind is Kind.DATE or (is_numeric(own) and not is_nominal(own))
+    if column.numbers is None or not is_ordered or own.n_distinct < LEAST_NUMBERS:
         return _Compared(proposal=proposal, ranks=None, column=column)
     numbers = np.append(column.numbers, np.nan)[column.codes]  # the last entry is that of the code MISSING
     numbers[np.isin(numbers, [float(code) for code in own.number_codes])] = np.nan
@@ -75,7 +83,7 @@ def _ready(proposal: Proposal, column: WholeColumn) -> _Compared:
 
 
 def _say_the_same(one: _Compared, other: _Compared) -> bool:
-    if one.ranks is not None and other.ranks is not None:
+    if one.ranks is not None and other.ranks is not None and not (one.is_of_dates and other.is_of_dates):
         return _rise_together(one.ranks, other.ranks)
     n_kinds = one.column.n_distinct
     if n_kinds != other.column.n_distinct or len(one.column.codes) < RECORDS_PER_KIND * n_kinds:
@@ -106,7 +114,7 @@ def _left_out(proposal: Proposal, twin: Proposal) -> Proposal:
     """A column that says the same as its twin."""
     name = toml_string(twin.column.name)
     why = (
-        f"It follows from {name}: each of the two can be worked out from the other, so one of them is enough"
+        f"It follows from {name}: each of the two can be worked out from the other, or nearly so, so one of them is enough"
         f"{', and this one would show what is hidden of that one' if twin.is_quasi else ''}. To publish this one, "
         f"leave {name} out instead."
     )

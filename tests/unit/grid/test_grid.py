@@ -312,6 +312,20 @@ def test_the_choice_is_the_least_distorted_within_the_limits(found, risk, suppre
         assert "ruled out by max_" in choice.why
 
 
+def test_of_equal_cells_the_largest_k_of_the_policys_own_algorithm_is_chosen():
+    """The same figures with more records in every class promise more, and a policy changes no more than it has to."""
+    figures = made_up_prediction(
+        error=0.1, risk=Estimate(total=0.1), suppressed_by_k=0, suppressed_by_confidence=None, distortion=0.1
+    )
+    cells = [
+        Cell(algorithm=algorithm, k=k, epsilon=1, prediction=figures, refused=None)
+        for algorithm in ("mondrian", POLICY.algorithm, "local-recoding")
+        for k in (3, 20, 10)
+    ]
+    chosen = made_up(cells).choose(kepsilon.Limits(max_risk=0.2)).cell
+    assert (chosen.algorithm, chosen.k) == (POLICY.algorithm, 20)
+
+
 def test_best_is_a_policy_that_keeps_the_limits(grid):
     """Released with it, the expected figures are within them."""
     policy = grid.best(max_risk=0.2, max_suppression=0.05)

@@ -229,7 +229,7 @@ def test_names_that_repeat_are_noted_everywhere() -> None:
     table = hospital()
     names = [f"Kim {own}" for own in table["patient"].to_pylist()]
     table = table.set_column(0, "patient", pa.array(names))
-    note = "Unless they are namesakes"
+    note = "Where these are names or texts that several persons share"
     assert any(note in (own.fix or "") for own in kepsilon.check(table, policy()).warnings)
     assert any(note in (own.fix or "") for own in kepsilon.anonymise(table, policy()).warnings)
     assert any(note in (own.fix or "") for own in kepsilon.explore(table, policy()).warnings)

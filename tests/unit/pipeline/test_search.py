@@ -89,6 +89,30 @@ def test_the_grid_goes_beyond_the_papers_where_limits_ask_for_it():
     assert max(mild.epsilons) > 16
 
 
+def test_more_k_are_tried_where_the_limit_is_met_also_without_an_epsilon_quasi():
+    """Between the papers' k lie better ones: the one chosen is the smallest of those tried that keep the limit."""
+    document = DOCUMENT | {"attributes": DOCUMENT["attributes"] | {"height": {"role": "k-quasi", "step": 5}}}
+    document = {key: value for key, value in document.items() if key != "epsilon"}
+    limits = kepsilon.Limits(max_risk=0.03)
+    grid = kepsilon.explore(people(), kepsilon.Policy.from_dict(document), algorithm=["local-recoding"], limits=limits)
+    assert set(grid.ks) - {2, 5, 10, 20, 50, 100}
+    chosen = grid.choose(limits).cell
+    linked = {cell.k: cell.prediction.linking_risk.headline.risk.total for cell in grid.cells}
+    assert linked[chosen.k] <= 0.03
+    below = max(k for k in linked if k < chosen.k)
+    assert linked[below] > 0.03
+    assert chosen.k / below < 1.3
+
+
+@pytest.mark.parametrize("asked", [{"epsilon": [1.0]}, {"epsilon": [1.0], "group": [40]}], ids=["ε", "ε and groups"])
+def test_more_k_are_tried_for_settings_that_were_asked_for(asked):
+    """A listed ε or size of groups is looked at with every k, not only with the paper's."""
+    limits = kepsilon.Limits(max_risk=0.06)
+    grid = kepsilon.explore(people(), POLICY, algorithm=["mondrian"], limits=limits, **asked)
+    assert set(grid.ks) - {2, 5, 10, 20, 50, 100}
+    assert {cell.epsilon for cell in grid.cells if cell.group is None} == {1.0}
+
+
 @given(
     st.lists(st.integers(3, 60), min_size=1, max_size=8),
     st.sampled_from([None, 0.02, 0.05, 0.1, 0.2]),
@@ -135,4 +159,4 @@ def test_the_policys_own_max_risk_is_the_limit_where_none_is_given():
     choice = grid.choose()
     assert choice.limits.max_risk == 0.1
     assert choice.cell.prediction.linking_risk.headline.risk.at_most <= 0.1
-    assert "max_risk = 0.1 is of your policy." in grid.in_words(choice)
+    assert "max_risk = 0.1 is stated in your policy." in grid.in_words(choice)

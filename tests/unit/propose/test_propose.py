@@ -463,6 +463,64 @@ def test_marks_of_missing_values_among_numbers_are_proposed(name: str, marks: li
     assert found.records.suppressed_missing == (30 if attribute["role"] == "epsilon-quasi" else 0)
 
 
+@pytest.mark.parametrize("mark", ["?", " ? ", "-", "N/A"])
+def test_signs_of_missing_values_among_words_and_dates_are_proposed(mark: str) -> None:
+    """A sign is no answer: it is not put into groups with answers, and dates with some signs among them are dates."""
+    races = cycle("Asian", "Black", "Other", "White")
+    dates = [f"{1940 + i % 60}-0{1 + i % 9}-1{i % 10}" for i in range(400)]
+    columns = {name: [mark if i < 30 else own for i, own in enumerate(values)] for name, values in
+               {"race": races, "born": dates}.items()}  # fmt: skip
+    table = pa.table({**columns, "sex": cycle("F", "M")})
+    found = ke.propose_with_reasons(table)
+    attributes = tomllib.loads(found.text)["attributes"]
+    for name in columns:
+        assert attributes[name]["missing_values"] == [mark.strip()], name
+    assert attributes["born"]["hierarchy"]["type"] == "dates"
+    offered = found.text.partition("# hierarchy = ")[2].partition("] } ] }")[0]
+    assert "Asian" in offered
+    assert f'"{mark}"' not in offered
+    assert any(f'race ("{mark.strip()}": 30 records)' in told for told in found.warnings)
+    checked = ke.check(table, ke.Policy.from_dict(tomllib.loads(decided(found.text))))
+    assert checked.records.suppressed_unlisted == 0
+
+
+@pytest.mark.parametrize("word", ["none", "unknown", "NA", "77"])
+def test_words_that_may_be_answers_are_not_taken_for_missing_values(word: str) -> None:
+    """NA is a country, and "none" answers which treatment somebody had."""
+    values = [word if i < 30 else own for i, own in enumerate(cycle("DE", "FR", "one", "two"))]
+    assert (
+        "missing_values" not in tomllib.loads(ke.propose_policy(pa.table({"answer": values})))["attributes"]["answer"]
+    )
+
+
+def test_an_age_beside_a_date_of_birth_is_enough() -> None:
+    """Both say the same; the age stays, because its labels are finer. Dates of admission and discharge both stay."""
+    rng = np.random.default_rng(1)
+    day = np.datetime64("1935-01-01")
+    born = day + rng.integers(0, 25_000, 400)
+    admitted = np.datetime64("2023-01-01") + rng.integers(0, 365, 400)
+    table = pa.table(
+        {
+            "date_of_birth": born.astype(str).tolist(),
+            "age": ((np.datetime64("2024-01-01") - born).astype(int) // 365).tolist(),
+            "admitted": admitted.astype(str).tolist(),
+            "discharged": (admitted + rng.integers(1, 4, 400)).astype(str).tolist(),
+        }
+    )
+    roles = {own.name: (own.role, own.reason) for own in ke.propose_with_reasons(table).columns}
+    assert roles["date_of_birth"] == ("not published", 'It follows from "age".')
+    assert [roles[name][0] for name in ("age", "admitted", "discharged")] == ["k-quasi"] * 3
+
+
+def test_a_kept_column_of_nearly_unique_values_is_to_be_looked_at_first() -> None:
+    """It is published as it is, and whoever knows a debt finds the record: a note in the file alone is easily missed."""
+    rng = np.random.default_rng(1)
+    table = pa.table({"age": rng.integers(18, 90, 2_000), "debt": rng.integers(0, 10**6, 2_000)})
+    (debt,) = [own for own in ke.propose_with_reasons(table).columns if own.name == "debt"]
+    assert debt.role == "sensitive"
+    assert any("occur once among the records looked at" in told for told in debt.warnings)
+
+
 def test_no_missing_values_are_proposed_for_what_is_kept() -> None:
     """Kept columns are published unchanged, and a policy refuses the key there."""
     values = [*["?"] * 30, *(str(v) for v in spread(100, 999)[30:])]

@@ -1,9 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Numbers of a column that mean "missing": 99, 777, −9 and the like, told by standing apart from all other numbers."""
+"""Values of a column that mean "missing": 99, 777, −9 and the like, which stand apart from all other numbers, or signs."""
 
 from __future__ import annotations
 
+from collections.abc import Set as AbstractSet
+
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from kepsilon.table.arrays import BoolArray, FloatArray, IntArray
 
@@ -20,6 +24,17 @@ LEAST_RECORDS = 5
 MOST_ANSWERS = 5
 FAR = 3.0
 """A code is this many times as far from the other numbers as these are from each other, at most, in their upper half."""
+
+SIGNS = frozenset({"?", "??", "-", "--", ".", "n/a", "n.a.", "nan", "null"})
+"""Texts, in small letters, that stand for a missing value whatever the other values of a column are."""
+WORDS_BESIDE_NUMBERS = frozenset({"na", "none", "unknown", "missing"})
+"""Texts that do so only where all other values are numbers: elsewhere they may be a country or an answer."""
+
+
+def are_among(texts: pa.ChunkedArray, wanted: AbstractSet[str]) -> pa.ChunkedArray:
+    """Which texts are among some others, capitals and white space around them aside."""
+    plain = pc.utf8_lower(pc.utf8_trim_whitespace(texts))
+    return pc.is_in(plain, value_set=pa.array(sorted(wanted), plain.type))
 
 
 def codes_among(numbers: FloatArray, counts: IntArray) -> BoolArray:

@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 
 from kepsilon.engines.arrow.coding import numbers_among
 from kepsilon.engines.arrow.column_facts import BLANK_INSIDE, HOLDS_SOMETHING
-from kepsilon.engines.arrow.missing_codes import codes_among
+from kepsilon.engines.arrow.missing_codes import SIGNS, WORDS_BESIDE_NUMBERS, are_among, codes_among
 from kepsilon.engines.arrow.whole_columns import taken_rows, whole_columns
 from kepsilon.engines.protocol import Repetition
 from kepsilon.errors import DataError, Problem
@@ -81,8 +81,6 @@ PATTERNS = {
     Shape.COMMA: r"^-?[0-9]+,[0-9]+$",
 }
 HINTS = (Shape.EMAIL, Shape.PHONE, Shape.SSN, Shape.UUID)
-MISSING = frozenset({"?", "-", "--", ".", "na", "n/a", "n.a.", "nan", "null", "none", "unknown", "missing"})
-"""Texts, in small letters, that stand for a missing value where all other values of a column are numbers."""
 DATES = (Shape.DATE_ISO, Shape.DATE_DOTS, Shape.DATE_DAY_FIRST, Shape.DATE_MONTH_FIRST, Shape.DATE_COMPACT)
 
 
@@ -185,6 +183,8 @@ def profile_column(name: str, column: pa.ChunkedArray, *, commas: bool = True) -
     profile = ColumnProfile(name=name, n_records=len(column), repetition=_repetition(counted, column.type))
     if _is_text(column.type):
         filled, profile = _as_numbers(filled, profile, commas=commas)
+        if not profile.missing:
+            filled, profile = _without_signs(filled, profile)
     filled, profile = _without_codes(filled, profile)
     profile = replace(
         profile,
@@ -240,7 +240,7 @@ def _as_numbers(counted: pa.Table, profile: ColumnProfile, *, commas: bool) -> t
     thousands, so at least one number must have another comma.
     """
     trimmed = pc.utf8_trim_whitespace(counted.column("texts"))
-    is_code = pc.is_in(pc.utf8_lower(trimmed), value_set=pa.array(sorted(MISSING), trimmed.type))
+    is_code = are_among(trimmed, SIGNS | WORDS_BESIDE_NUMBERS)
     numbers, texts = counted.filter(pc.invert(is_code)), trimmed.filter(pc.invert(is_code))
     if not len(texts):
         return counted, profile
@@ -259,6 +259,16 @@ def _as_numbers(counted: pa.Table, profile: ColumnProfile, *, commas: bool) -> t
         has_points=not profile.has_commas and bool(pc.any(pc.match_substring(texts, ".")).as_py()),
     )
     return pa.table({"texts": texts, "counts": numbers.column("counts")}), profile
+
+
+def _without_signs(counted: pa.Table, profile: ColumnProfile) -> tuple[pa.Table, ColumnProfile]:
+    """Distinct texts but for those that stand for a missing value whatever the others are, and what was found."""
+    is_sign = are_among(counted.column("texts"), SIGNS)
+    found, others = counted.filter(is_sign), counted.filter(pc.invert(is_sign))
+    if not len(found) or not len(others):
+        return counted, profile
+    signs = tuple(sorted(set(pc.utf8_trim_whitespace(found.column("texts")).to_pylist())))
+    return others, replace(profile, missing=signs, n_coded=_total(found.column("counts")))
 
 
 def _without_codes(counted: pa.Table, profile: ColumnProfile) -> tuple[pa.Table, ColumnProfile]:
