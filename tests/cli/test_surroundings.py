@@ -14,6 +14,8 @@ from pathlib import Path
 
 import pytest
 
+import kepsilon
+from kepsilon.cli.surroundings import NoPandas, leave_pandas_out
 from material.people import people, write_csv
 from material.refusals import change_policy, refused
 
@@ -196,3 +198,31 @@ def test_a_reader_that_goes_away_is_no_error(case):
     assert outcome.returncode == 0, outcome.stderr
     assert "nothing was released" not in outcome.stderr
     assert (case / "out.csv").exists()
+
+
+def _imports_of_pandas(case: Path) -> Path:
+    """A stand-in for pandas that leaves a file when it is imported; the name of that file."""
+    (case / "stand-in").mkdir()
+    marker = case / "stand-in" / "was-imported"
+    (case / "stand-in" / "pandas.py").write_text(f"open({str(marker)!r}, 'w').close()\nraise ImportError\n")
+    return marker
+
+
+def test_a_command_does_not_import_pandas(case):
+    """Arrow would, where it is installed, which takes longer than a small release."""
+    marker = _imports_of_pandas(case)
+    places = [str(marker.parent), str(Path(kepsilon.__file__).parent.parent)]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(places)}
+    arguments = ["anonymise", "people.csv", "-p", "policy.toml", "-o", "out.csv"]
+    subprocess.run([sys.executable, "-m", "kepsilon", *arguments], cwd=case, env=environment, check=True)
+    assert (case / "out.csv").exists()
+    assert not marker.exists()
+
+
+def test_pandas_is_left_to_spark(monkeypatch):
+    """Its Python code needs pandas; nothing else that a command does."""
+    monkeypatch.setattr(sys, "meta_path", [*sys.meta_path])
+    leave_pandas_out(["anonymise", "a.parquet", "--engine=spark"])
+    assert NoPandas not in sys.meta_path
+    leave_pandas_out(["anonymise", "a.parquet", "--engine", "local"])
+    assert sys.meta_path[0] is NoPandas

@@ -15,6 +15,7 @@ import numpy as np
 
 from kepsilon.auditing.covering import assign_classes
 from kepsilon.auditing.findings import Findings
+from kepsilon.auditing.grouped import order_of
 from kepsilon.auditing.labels import ReadLabel, label_reader
 from kepsilon.auditing.linkage import Linkage
 from kepsilon.auditing.tables import Original, Released
@@ -119,8 +120,8 @@ class ReconstructedClasses:
     def members(self) -> Iterator[tuple[int, IntArray, IntArray]]:
         """Number, rows of released records and rows of originals of each class whose originals are known."""
         originals = self.known_originals
-        originals = originals[np.argsort(self.of_original[originals], kind="stable")]
-        records = np.argsort(self.of_released, kind="stable")
+        originals = originals[order_of(self.of_original[originals])]
+        records = order_of(self.of_released)
         places = np.arange(self.n_classes + 1)
         first_original = np.searchsorted(self.of_original[originals], places)
         first_record = np.searchsorted(self.of_released[records], places)

@@ -148,27 +148,6 @@ def marginal_cdf(t: FloatArray, d: int) -> FloatArray:
     return np.where(t > 0, 1 - tail, tail)
 
 
-def bin_masses(
-    edges: FloatArray, own: FloatArray, ids: IntArray, *, starts: FloatArray, scales: FloatArray
-) -> FloatArray:
-    """Probability that Laplace noise takes each value into each bin of its class, shape (n_values, n_bins).
-
-    `edges` has shape (n_classes, n_bins + 1), the first and last of a class infinite; `starts` and `scales`, the smallest
-    value and the scale of the noise of each class, have shape (n_classes,); `own` and `ids` are the values and their classes,
-    which rise. As e^(a − b) is e^a·e^(−b), each edge of a class and each value need one exponential, not each pair of them.
-    """
-    begin, end = (int(ids[0]), int(ids[-1]) + 1) if len(ids) else (0, 0)
-    at_edge = (edges[begin:end] - starts[begin:end, np.newaxis]) / scales[begin:end, np.newaxis]
-    at_value = ((own - starts[ids]) / scales[ids])[:, np.newaxis]
-    at_edge = at_edge.clip(-FARTHEST / 2, FARTHEST / 2)  # infinite where a domain ends; finite ones are nearer by far
-    up, down = np.exp(at_edge) / 2, np.exp(-at_edge) / 2
-    local = ids - begin
-    below = np.where(at_edge[local] > at_value, 1 - down[local] * np.exp(at_value), up[local] * np.exp(-at_value))
-    below[:, 0], below[:, -1] = 0.0, 1.0
-    masses: FloatArray = np.diff(below, axis=1)
-    return masses
-
-
 def radius_beyond(r: FloatArray, d: int) -> FloatArray:
     """Probability that the largest of d coordinates of the noise exceeds r ≥ 0, in absolute value."""
     r = np.minimum(r, FARTHEST)

@@ -178,10 +178,8 @@ def _against_columns(case: AuditCase, everybody: Observed) -> Suspicions:
         for name, ids in groups.items():
             suspicions[f"its {what} depends on {name}"] = shared_probability(own, ids)
             suspicions[f"its {what} is special for one value of {name}"] = special_probability(own, ids)
-    for name, ids in groups.items():
-        suspicions[f"it is smaller for some values of {name}"] = thinner_probability(
-            everybody.size, ids, lattice=lattice_share(case)
-        )
+    thinner = thinner_probabilities(everybody.size, groups, lattice=lattice_share(case))
+    suspicions |= {f"it is smaller for some values of {name}": found for name, found in thinner.items()}
     return suspicions
 
 
@@ -329,18 +327,29 @@ def thinner_probability(size: FloatArray, ids: IntArray, *, lattice: float, n_ab
     the claim, and so has its mean over alternatives (π, f); groups are put together by `evidence_bound`. A value that was
     taken out counts with the smallest density, 1 − π.
     """
-    ids, sizes = numbered_groups(ids)
+    return thinner_probabilities(size, {"": ids}, lattice=lattice, n_absent=n_absent)[""]
+
+
+def thinner_probabilities(
+    size: FloatArray, groups: Mapping[str, IntArray], *, lattice: float, n_absent: int = 0
+) -> dict[str, float]:
+    """`thinner_probability` of each of several ways to put the same records into groups; densities are found once."""
     is_seen = ~np.isnan(size)
-    own, rest = ids[is_seen], np.log(np.maximum((1 - size[is_seen]) / 2, 1e-300))
-    n_hidden = sizes - np.bincount(own, minlength=len(sizes))
-    of_group = np.full(len(sizes), -np.inf)
+    rest = np.log(np.maximum((1 - size[is_seen]) / 2, 1e-300))
+    powers = {factor: factor * np.exp((factor - 1) * rest) for _, factor in SMALLER}
+    numbered = {name: numbered_groups(ids) for name, ids in groups.items()}
+    seen = {name: ids[is_seen] for name, (ids, _) in numbered.items()}
+    n_hidden = {name: sizes - np.bincount(seen[name], minlength=len(sizes)) for name, (_, sizes) in numbered.items()}
+    of_group = {name: np.full(len(sizes), -np.inf) for name, (_, sizes) in numbered.items()}
     for share, factor in SMALLER:
-        each = np.log1p(share * (factor * np.exp((factor - 1) * rest) - 1))
-        by_group = np.bincount(own, weights=each, minlength=len(sizes)) + n_hidden * np.log1p(-share)
-        # The noise's own steps move the distribution function by `lattice` at most, and so the mean by that times f.
-        by_group -= sizes * (2 * share * factor * lattice)
-        of_group = np.logaddexp(of_group, by_group - np.log(len(SMALLER)))
-    return evidence_bound(of_group, n_absent=n_absent)
+        each = np.log1p(share * (powers[factor] - 1))
+        for name, (_, sizes) in numbered.items():
+            by_group = np.bincount(seen[name], weights=each, minlength=len(sizes))
+            by_group = by_group + n_hidden[name] * np.log1p(-share)
+            # The noise's own steps move the distribution function by `lattice` at most, and so the mean by that times f.
+            by_group -= sizes * (2 * share * factor * lattice)
+            of_group[name] = np.logaddexp(of_group[name], by_group - np.log(len(SMALLER)))
+    return {name: evidence_bound(own, n_absent=n_absent) for name, own in of_group.items()}
 
 
 def evidence_bound(of_group: FloatArray, *, n_absent: int = 0) -> float:

@@ -8,84 +8,29 @@ variance under the claim are exact, rounding and clamping included.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
 from kepsilon.auditing.case import AuditCase
-from kepsilon.auditing.claimed_law import below
 from kepsilon.auditing.classes import as_one_class
-from kepsilon.auditing.noise_law import Rounding, bin_masses, claimed_noise
-from kepsilon.auditing.one_draw import most_with_one_draw, sums_by_draw, variance_by_draw
+from kepsilon.auditing.noise_bins import DOUBLE, HALF, LARGEST_SCORE, PLACE, BinnedValues, binned_values
+from kepsilon.auditing.noise_law import Rounding, claimed_noise
 from kepsilon.auditing.order import sorting_ranks
 from kepsilon.auditing.residuals import n_taken_out_with_class
-from kepsilon.auditing.stated_laws import is_bounded
 from kepsilon.auditing.tables import codes_of_both
 from kepsilon.auditing.tail_bounds import bernstein_bound
 from kepsilon.policy.policy import Policy
 from kepsilon.policy.roles import fraction
-from kepsilon.table.arrays import FloatArray, IntArray
+from kepsilon.table.arrays import FloatArray
 
 TESTS_OF_ONE = 5
 """Tests of one ε-quasi: too little noise, too much, centre, classes that move as a whole, classes that do not move."""
 
-N_BINS = 48
-BEYOND = 6.0
-"""How far bins of finite width reach beyond the values of the class, in units of the noise's scale."""
-LARGEST_SCORE = 2.0
-CHUNK = 1 << 15
-"""Records whose bins are worked out together."""
 FEWEST_VALUES = 100
 """Different values, and records with noise, that a column needs before its equality with the originals is reported."""
 LARGEST_SURPRISE = 25.0
 """The most that one class counts for in the test of shared noise; the mean is 1."""
-
-HALF, DOUBLE, PLACE = 0, 1, 2
-"""Numbers of the three scores of a bin."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BinnedValues:
-    """Values of one ε-quasi, sorted into bins that differ from class to class, and the scores of these bins.
-
-    The three scores of a bin tell how much it speaks for half the noise, how much for twice the noise, and where in the
-    class it lies, from −1 to 1.
-    """
-
-    counts: FloatArray
-    """Number of published values, shape (n_classes, N_BINS)."""
-    claimed: FloatArray
-    """Expected number of values under the claimed noise, shape (n_classes, N_BINS)."""
-    variances: FloatArray
-    """Variance under the claim of the sum of each score over a class, shape (n_classes, 3)."""
-    scores: FloatArray
-    """Scores of each bin, shape (n_classes, N_BINS, 3)."""
-    originals: IntArray
-    """Rows of the originals of these classes, shape (n_originals,)."""
-    means: FloatArray
-    """Mean of each score of each original under the claim, shape (n_originals, 3)."""
-    spreads: FloatArray
-    """Variance of each score of each original under the claim, shape (n_originals, 3)."""
-    most: int
-    """Originals that carry one draw, at most; 1 unless all records of a person do."""
-    variance: FloatArray
-    """Variance under the claim of the sum of each score over all classes, at most, shape (3,)."""
-    largest: FloatArray
-    """How far one draw can move the sum of each score away from its mean, at most, shape (3,)."""
-    records: IntArray
-    """Rows of the released records of these classes, shape (n_seen,)."""
-    found: FloatArray
-    """Scores of each released record, shape (n_seen, 3)."""
-
-    @property
-    def n_seen(self) -> int:
-        """Published values that were sorted into bins."""
-        return len(self.records)
-
-    def excess(self, score: int) -> FloatArray:
-        """Sum of one score over each class, less its mean under the claim, shape (n_classes,)."""
-        excess: FloatArray = ((self.counts - self.claimed) * self.scores[:, :, score]).sum(axis=1)
-        return excess
 
 
 def check_unlinked_noise(case: AuditCase) -> None:
@@ -120,7 +65,7 @@ def check_unlinked_noise(case: AuditCase) -> None:
                     "class that has noise, record by record.",
                 )
             continue
-        binned = _binned(case, j, np.flatnonzero(usable))
+        binned = binned_values(case, j, np.flatnonzero(usable))
         n_elsewhere = n_taken_out_with_class(case)
         n_gone = int((classes.n_originals - classes.n_released)[usable].sum()) + n_elsewhere
         _judge(case, binned, name, n_gone=n_gone, n_elsewhere=n_elsewhere, level=level)
@@ -299,94 +244,3 @@ def unmoved_probability(excess: FloatArray, variance: FloatArray) -> float:
     surprise = excess[has_any] ** 2 / variance[has_any]
     squares = 2 + 4 / variance[has_any]
     return bernstein_bound(float((1 - surprise).sum()), variance=float(squares.sum()), largest=1.0)
-
-
-def _binned(case: AuditCase, j: int, chosen: IntArray) -> BinnedValues:
-    """The j-th ε-quasi of the chosen classes in bins, with scores and their moments under the claim."""
-    classes, noise = case.classes, case.noise
-    name, attribute = list(case.policy.epsilon_quasis.items())[j]
-    rounding = Rounding.of(attribute)
-    if is_bounded(case.policy):
-        edges = _edges(noise.starts[chosen, j], (noise.starts + noise.ranges)[chosen, j], rounding)
-    else:
-        far = BEYOND * (noise.ranges[:, j] / case.epsilon)[chosen]
-        edges = _edges(noise.low[chosen, j] - far, noise.high[chosen, j] + far, rounding)
-    new_id = np.full(classes.n_classes, -1, dtype=np.int64)
-    new_id[chosen] = np.arange(len(chosen))
-    members = classes.known_originals
-    members = members[new_id[classes.of_original[members]] >= 0]
-    members = members[np.argsort(classes.of_original[members], kind="stable")]
-    ids, centre = new_id[classes.of_original[members]], noise.values[members, j]
-    parts = [slice(start, start + CHUNK) for start in range(0, len(ids), CHUNK)]
-    is_alone = not is_bounded(case.policy) and bool((noise.n_active[chosen] == 1).all())
-    scales = noise.ranges[chosen, j] / case.epsilon
-
-    def masses(part: slice, factor: float) -> FloatArray:
-        """Probability of each bin for a slice of the originals, with noise divided by `factor`, shape (n, N_BINS)."""
-        if is_alone:
-            return bin_masses(edges, centre[part], ids[part], starts=noise.low[chosen, j], scales=scales / factor)
-        return np.diff(below(case, j, edges[ids[part]], centre[part], chosen[ids[part]], factor=factor), axis=1)
-
-    expected = [np.zeros((len(chosen), N_BINS)) for _ in range(3)]
-    for part in parts:
-        firsts = np.flatnonzero(np.diff(ids[part], prepend=-1))
-        for total, factor in zip(expected, (1.0, 2.0, 0.5), strict=True):
-            total[ids[part][firsts]] += np.add.reduceat(masses(part, factor), firsts, axis=0)
-    claimed, half, double = expected
-    scores = np.empty((len(chosen), N_BINS, 3))
-    for i, other in enumerate((half, double)):
-        scores[:, :, i] = np.clip(np.log((other + 1e-12) / (claimed + 1e-12)), -LARGEST_SCORE, LARGEST_SCORE)
-    upto = np.cumsum(claimed, axis=1)
-    scores[:, :, 2] = (2 * upto - claimed) / upto[:, -1:] - 1
-    variances = np.zeros((len(chosen), 3))
-    means, spreads = np.empty((len(members), 3)), np.empty((len(members), 3))
-    for part in parts:
-        firsts = np.flatnonzero(np.diff(ids[part], prepend=-1))
-        mass, own = masses(part, 1.0), scores[ids[part]]
-        mean = np.einsum("ib,ibs->is", mass, own)
-        spread = np.einsum("ib,ibs->is", mass, own**2) - mean**2
-        means[part], spreads[part] = mean, spread
-        variances[ids[part][firsts]] += np.add.reduceat(spread, firsts, axis=0)
-    most = most_with_one_draw(case)
-    largest = np.array([2 * LARGEST_SCORE, 2 * LARGEST_SCORE, 2.0])
-    if most > 1:
-        above, beneath = scores.max(axis=1)[ids] - means, means - scores.min(axis=1)[ids]
-        above[:, PLACE] = np.maximum(above, beneath)[:, PLACE]  # the place may be off to either side
-        largest = sums_by_draw(case, members, above).max(axis=0)
-    published = case.released.numbers[name]
-    sees = np.flatnonzero((new_id[classes.of_released] >= 0) & ~np.isnan(published))
-    counts = np.zeros((len(chosen), N_BINS))
-    own_class = new_id[classes.of_released[sees]]
-    bins = _bin_of(published[sees], edges, own_class)
-    np.add.at(counts, (own_class, bins), 1)
-    return BinnedValues(
-        counts=counts,
-        claimed=claimed,
-        variances=variances,
-        scores=scores,
-        originals=members,
-        means=means,
-        spreads=spreads,
-        most=most,
-        variance=variance_by_draw(case, members, spreads),
-        largest=largest,
-        records=sees,
-        found=scores[own_class, bins],
-    )
-
-
-def _edges(first: FloatArray, last: FloatArray, rounding: Rounding) -> FloatArray:
-    """Edges of the bins of each class, halfway between multiples of the precision, shape (n_classes, N_BINS + 1)."""
-    edges = first[:, np.newaxis] + (last - first)[:, np.newaxis] * np.linspace(0, 1, N_BINS + 1)
-    edges = (np.floor(edges / rounding.step) + 0.5) * rounding.step
-    edges[:, 0], edges[:, -1] = -np.inf, np.inf
-    return rounding.clamp(edges)
-
-
-def _bin_of(values: FloatArray, edges: FloatArray, ids: IntArray) -> IntArray:
-    """Bin of each value; edges lie half a step from every published value, so that binary rounding does not matter."""
-    bins = np.zeros(len(values), dtype=np.int64)
-    for start in range(0, len(values), CHUNK):
-        part = slice(start, start + CHUNK)
-        bins[part] = np.count_nonzero(edges[ids[part], 1:-1] < values[part, np.newaxis], axis=1)
-    return bins

@@ -85,8 +85,8 @@ def largest_risks(case: AuditCase) -> LargestRisks | None:
                 return None
             continue
         if values.shape[1] == 1:
-            found = OrderedClass.of(values[:, 0])
-            places, counts = found.values[:, np.newaxis], found.counts
+            distinct_values, counts = np.unique(values[:, 0], return_counts=True)
+            places = distinct_values[:, np.newaxis]
         else:
             places, counts = np.unique(values, axis=0, return_counts=True)
         n_pairs += len(places) ** 2

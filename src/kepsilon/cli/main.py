@@ -25,6 +25,7 @@ from kepsilon.cli.surroundings import (
     RunState,
     ignore_signals,
     interrupt_on_signals,
+    leave_pandas_out,
     open_closed_streams,
     refuse_little_address_space,
 )
@@ -70,6 +71,7 @@ def main() -> None:
     interrupt = interrupt_on_signals()
     open_closed_streams()
     refuse_little_address_space()
+    leave_pandas_out(sys.argv[1:])
     sys.exit(run(sys.argv[1:], before_words=ignore_signals, interrupt=interrupt))
 
 

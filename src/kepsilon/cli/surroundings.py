@@ -9,7 +9,7 @@ import os
 import signal
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from types import FrameType
 
@@ -51,6 +51,25 @@ class RunState:
     def outcome(self) -> str:
         """What is true of the release, for the end of a message about something else."""
         return f"{self.released} was released before that" if self.released else "nothing was released"
+
+
+class NoPandas:
+    """A finder of modules by which pandas is not installed; it leaves all other modules to other finders."""
+
+    @staticmethod
+    def find_spec(name: str, path: object = None, target: object = None) -> None:  # noqa: ARG004 (the import system's)
+        if name == "pandas":
+            raise ModuleNotFoundError("the commands of kepsilon do without pandas", name=name)
+
+
+def leave_pandas_out(arguments: Sequence[str]) -> None:
+    """Lets no library of this process import pandas, unless Spark is to do the work, whose Python code needs it.
+
+    Arrow imports pandas, where that is installed, as soon as it is given any number; that takes half a second, longer than
+    a small release. Commands read files, and never a frame of pandas.
+    """
+    if not any("spark" in own for own in arguments):
+        sys.meta_path.insert(0, NoPandas)
 
 
 class Interrupt:

@@ -118,6 +118,7 @@ class PreparedClasses:
     def _chances(self, run: slice, noise: Noise, is_moved: BoolArray, rule: ZeroRule) -> _Chances:
         """What becomes of the records of a run of classes; `is_moved`: which of them have noise and k records.
 
+        A class is on the edge if it may be left with at least k records and with fewer, both often enough to matter.
         A class whose values all lie in one interval with ℓ ≥ n needs two sums only. Probabilities of each value are
         worked out where there are several intervals, or the class may fall below k.
 
@@ -136,7 +137,8 @@ class PreparedClasses:
             n_some = sizes if rule is ZeroRule.SUPPRESS_ZERO else sizes - of_one.n_outside(growing, falling)
             n_goes = n_some - n_many
             n_stays = sizes - n_goes if rule is ZeroRule.TEXT else n_many
-            is_near = is_moved & ~is_open & self._is_on_edge(n_stays, sizes)
+            stands, falls = may_stand(n_stays, sizes, k=self.k), may_fall(n_stays, sizes, k=self.k)
+            is_near = is_moved & ~is_open & stands & falls
             chosen = np.flatnonzero((is_open | is_near)[noise.ids])
             ids = noise.ids[chosen]
             many = chance_at_least(crowds, noise, of_k, chosen)
@@ -149,8 +151,10 @@ class PreparedClasses:
         for total, share in ((n_goes, goes), (n_stays, counted)):
             sums = _sums(ids, share * own_counts, len(sizes))
             total[is_open] = sums[is_open]
-        on_edge = is_near | (is_open & self._is_on_edge(n_stays, sizes))
-        stands = may_stand(n_stays, sizes, k=self.k)
+        opened = np.flatnonzero(is_open)
+        stands[opened] = may_stand(n_stays[opened], sizes[opened], k=self.k)
+        falls[opened] = may_fall(n_stays[opened], sizes[opened], k=self.k)
+        on_edge = (is_near | is_open) & stands & falls
         edge = on_edge[ids]
         return _Chances(
             expected=np.where(stands, n_goes, sizes),
@@ -158,10 +162,6 @@ class PreparedClasses:
             counted=np.repeat(counted[edge], own_counts[edge]),
             uncounted=np.repeat(1 - some[edge], own_counts[edge]),
         )
-
-    def _is_on_edge(self, n_stays: FloatArray, sizes: IntArray) -> BoolArray:
-        """Which classes may be left with at least k records and may be left with fewer, both often enough to matter."""
-        return may_stand(n_stays, sizes, k=self.k) & may_fall(n_stays, sizes, k=self.k)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
