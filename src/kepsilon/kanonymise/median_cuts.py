@@ -20,6 +20,7 @@ import numpy as np
 from kepsilon.table.arrays import BoolArray, FloatArray, IntArray
 from kepsilon.table.codes import Domain
 from kepsilon.table.frequency import FrequencyTable
+from kepsilon.table.keys import sorted_keys
 
 RelativeWidth = Callable[[IntArray, IntArray], FloatArray]
 """Distance between two codes of one attribute, as a share of that between the table's first and last code."""
@@ -29,9 +30,6 @@ PartsMeet = Callable[[IntArray, IntArray, int], BoolArray]
 
 Takes combinations, the part that each of them is in, and the number of parts.
 """
-
-_MAX_BITS = 62
-"""Most bits of a key and its position together, so that both fit into one integer."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -111,15 +109,21 @@ def places_of(table: FrequencyTable) -> tuple[IntArray, ...]:
 
 def runs_of(table: FrequencyTable, part_of: IntArray, *, n_parts: int) -> Runs:
     """Parts of the table as runs; `part_of` is the part of every combination, −1 for those in none."""
+    return runs_of_codes(places_of(table), table.counts, part_of, n_parts=n_parts)
+
+
+def runs_of_codes(codes: Sequence[IntArray], counts: IntArray, part_of: IntArray, *, n_parts: int) -> Runs:
+    """Parts of combinations with these codes, by attribute, and so many records; no part is empty."""
     members = np.flatnonzero(part_of >= 0)
-    members = members[np.argsort(part_of[members], kind="stable")]
-    own = part_of[members]
+    order, own = sorted_keys(part_of[members], bound=n_parts)
+    members = members[order]
+    weights = counts.take(members).astype(np.int64)
     return Runs(
         combinations=members,
-        codes=tuple(column[members] for column in places_of(table)),
-        weights=table.counts[members].astype(np.int64),
+        codes=tuple(column.take(members) for column in codes),
+        weights=weights,
         lengths=np.bincount(own, minlength=n_parts),
-        sizes=np.bincount(own, weights=table.counts[members], minlength=n_parts).astype(np.int64),
+        sizes=np.bincount(own, weights=weights, minlength=n_parts).astype(np.int64),
     )
 
 
@@ -186,7 +190,7 @@ def _cut_along(
     """
     lengths = runs.lengths[chosen]
     members = _members(runs, chosen, lengths=lengths)
-    code = _chosen_codes(runs, members, lengths=lengths, attribute_of=attribute_of)
+    code = chosen_codes(runs, members, lengths=lengths, attribute_of=attribute_of)
     n_codes = int(code.max()) + 1
     first_key = np.arange(len(chosen)) * n_codes
     code += np.repeat(first_key, lengths)
@@ -266,8 +270,11 @@ def _members(runs: Runs, chosen: IntArray, *, lengths: IntArray) -> IntArray | N
     return members
 
 
-def _chosen_codes(runs: Runs, members: IntArray | None, *, lengths: IntArray, attribute_of: IntArray) -> IntArray:
-    """Code of each member in the attribute that its part is cut along; `members` of None means all."""
+def chosen_codes(runs: Runs, members: IntArray | None, *, lengths: IntArray, attribute_of: IntArray) -> IntArray:
+    """Code of each member in the attribute that its part is cut along; `members` of None means all.
+
+    Members of parts that are cut along no attribute, −1, have any code.
+    """
     code: IntArray = np.empty(int(lengths.sum()), dtype=np.int64)
     for attribute, column in enumerate(runs.codes):
         is_along = attribute_of == attribute
@@ -275,19 +282,6 @@ def _chosen_codes(runs: Runs, members: IntArray | None, *, lengths: IntArray, at
             own = column if members is None else column.take(members)
             np.copyto(code, own, where=True if is_along.all() else np.repeat(is_along, lengths))
     return code
-
-
-def sorted_keys(key: IntArray, *, bound: int) -> tuple[IntArray, IntArray]:
-    """The order that sorts the keys, and the sorted keys; all keys are below `bound`."""
-    shift = len(key).bit_length()
-    if bound.bit_length() + shift > _MAX_BITS:
-        order = np.argsort(key)
-        return order, key[order]
-    # Sorting integers that carry their position in their last bits is twice as fast as argsort.
-    carried = key << shift
-    carried |= np.arange(len(key))
-    carried.sort()
-    return carried & ((1 << shift) - 1), carried >> shift
 
 
 def _joined(sides: Sequence[Runs], *, like: Runs) -> Runs:
