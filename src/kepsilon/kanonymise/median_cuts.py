@@ -71,6 +71,16 @@ class Runs:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Finished:
+    """Parts of the table that are not cut any more."""
+
+    combinations: IntArray
+    """Positions of the combinations in the frequency table, part by part, shape (n_members,)."""
+    lengths: IntArray
+    """Number of combinations in each part, shape (n_parts,)."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SortedMembers:
     """Members of some chosen parts, each part in the order of the attribute that it is to be cut along."""
 
@@ -148,8 +158,10 @@ def cut(
     k: int,
     persons: PersonsInParts | None = None,
     parts_meet: PartsMeet | None = None,
-) -> tuple[Runs, BoolArray]:
-    """Cuts every part that can be cut; returns the two sides of each as new parts, and which parts were cut.
+) -> tuple[Runs, list[Finished], BoolArray]:
+    """Cuts every part that can be cut; returns the sides that may be cut again, those that may not, and which parts were cut.
+
+    Nothing can cut a single combination, or fewer than 2k records.
 
     `smallest` and `largest` are what `runs.extremes()` returns; `widths` measures widths, one function per attribute. Every
     attribute with two codes in a part is tried, also one whose width is 0 because its codes lie at one position. With
@@ -164,15 +176,19 @@ def cut(
     attempts = np.argsort(-width_of, axis=0, kind="stable")  # ties: first attribute
     width_of = np.take_along_axis(width_of, attempts, axis=0)
     sides: list[Runs] = []
+    finished: list[Finished] = []
     for attribute_of, width in zip(attempts, width_of, strict=True):
         is_open = ~is_cut[candidates] & (width >= 0)
         if not is_open.any():
             continue
         chosen = candidates[is_open]
-        both_sides, works = _cut_along(runs, chosen, attribute_of[is_open], k=k, persons=persons, parts_meet=parts_meet)
-        sides.append(both_sides)
+        again, done, works = _cut_along(
+            runs, chosen, attribute_of[is_open], k=k, persons=persons, parts_meet=parts_meet
+        )
+        sides.append(again)
+        finished.append(done)
         is_cut[chosen[works]] = True
-    return _joined(sides, like=runs), is_cut
+    return _joined(sides, like=runs), finished, is_cut
 
 
 def _cut_along(
@@ -183,8 +199,10 @@ def _cut_along(
     k: int,
     persons: PersonsInParts | None,
     parts_meet: PartsMeet | None,
-) -> tuple[Runs, BoolArray]:
-    """Cuts each chosen part along its attribute, if both sides may be classes; returns the sides, and where that worked.
+) -> tuple[Runs, Finished, BoolArray]:
+    """Cuts each chosen part along its attribute, if both sides may be classes.
+
+    Returns the sides that may be cut again, those that may not, and where cutting worked.
 
     `chosen` are numbers of parts, and `attribute_of` is the attribute to cut each of them along, shape (n_chosen,).
     """
@@ -240,14 +258,24 @@ def _cut_along(
     if not works.all():
         is_in_cut_part = np.repeat(works, lengths)
         members, weights = members[is_in_cut_part], weights[is_in_cut_part]
-    both_sides = Runs(
-        combinations=runs.combinations.take(members),
+    side_lengths = np.column_stack((cut_at - starts[works], ends[works] - cut_at)).ravel()
+    side_sizes = np.column_stack((sizes_left, total[works] - sizes_left)).ravel()
+    combinations = runs.combinations.take(members)
+    may_be_cut = (side_lengths > 1) & (side_sizes >= 2 * k)
+    finished = Finished(combinations=combinations[:0], lengths=side_lengths[:0])
+    if not may_be_cut.all():
+        is_open = np.repeat(may_be_cut, side_lengths)
+        finished = Finished(combinations=combinations[~is_open], lengths=side_lengths[~may_be_cut])
+        combinations, members, weights = combinations[is_open], members[is_open], weights[is_open]
+        side_lengths, side_sizes = side_lengths[may_be_cut], side_sizes[may_be_cut]
+    sides = Runs(
+        combinations=combinations,
         codes=tuple(column.take(members) for column in runs.codes),
         weights=weights,
-        lengths=np.column_stack((cut_at - starts[works], ends[works] - cut_at)).ravel(),
-        sizes=np.column_stack((sizes_left, total[works] - sizes_left)).ravel(),
+        lengths=side_lengths,
+        sizes=side_sizes,
     )
-    return both_sides, works
+    return sides, finished, works
 
 
 def _sides_meet(
