@@ -171,7 +171,7 @@ class LocalColumns:
         columns: list[IntArray] = []
         all_domains: list[Domain] = []
         for name, (domain, code_of_value) in domains.items():
-            narrow = code_of_value.astype(np.int16 if domain.n_values < 1 << 15 else np.int32)
+            narrow: IntArray = code_of_value.astype(np.int16 if domain.n_values < 1 << 15 else np.int32)
             codes: IntArray = _looked_up(narrow, self._distinct.pop(name)[1])
             columns.append(codes)
             all_domains.append(domain)
