@@ -15,9 +15,9 @@ import numpy as np
 
 from kepsilon.kanonymise.candidate_cuts import CandidateCuts, Guide, candidates_of, pairs_of
 from kepsilon.kanonymise.local_attributes import LocalAttribute
-from kepsilon.kanonymise.run_losses import Pairs
-from kepsilon.table.arrays import BoolArray, IntArray
-from kepsilon.table.keys import number
+from kepsilon.kanonymise.median_cuts import Runs, chosen_codes
+from kepsilon.table.arrays import BoolArray, FloatArray, IntArray
+from kepsilon.table.keys import sorted_keys
 
 MOST_ATTEMPTS = 256
 """How many cuts of a part are tried at the most where requirements fail: half of them the best, the others spread evenly."""
@@ -48,91 +48,157 @@ def cut_to_the_end(
     """
     found: IntArray = np.full(len(part_of), -1, dtype=np.int64)
     members = np.flatnonzero(part_of >= 0)
-    parts: IntArray = part_of[members].astype(np.int64)
-    n_found = 0
-    while len(members):
-        parts, n_parts = number([parts], sizes=[int(parts.max()) + 1], length=len(parts))
-        sizes = np.bincount(parts, weights=counts[members], minlength=n_parts).astype(np.int64)
-        is_open = sizes >= 2 * k
-        pieces: IntArray = np.zeros(len(members), dtype=np.int64)
-        if is_open.any():
-            inside = np.flatnonzero(is_open[parts])
-            pieces[inside], is_cut = _one_round(
-                attributes,
-                counts,
-                members[inside],
-                (np.cumsum(is_open) - 1)[parts[inside]],
-                sizes=sizes[is_open],
-                k=k,
-                guide=guide,
-                parts_meet=parts_meet,
-                attempts=attempts,
-            )
-            is_open[is_open] = is_cut
-        stays = is_open[parts]
-        done = ~stays
-        found[members[done]] = n_found + (np.cumsum(~is_open) - 1)[parts[done]]
-        n_found += int((~is_open).sum())
-        parts = parts[stays] * (int(pieces.max(initial=0)) + 1) + pieces[stays]
-        members = members[stays]
+    parts: IntArray = part_of[members]
+    weights: IntArray = counts.take(members).astype(np.int64)
+    runs, n_found = _open_parts(found, 0, [own.codes for own in attributes], members, parts, weights, k=k)
+    while runs.n_parts:
+        pieces, is_cut = _one_round(
+            attributes, runs, len(counts), k=k, guide=guide, parts_meet=parts_meet, attempts=attempts
+        )
+        stays = np.repeat(is_cut, runs.lengths)
+        done = np.flatnonzero(~stays)
+        numbers = np.arange(n_found, n_found + int((~is_cut).sum()))
+        found[runs.combinations[done]] = np.repeat(numbers, runs.lengths[~is_cut])
+        n_found += len(numbers)
+        # Two new parts of each that was cut.
+        parts = np.repeat(2 * np.cumsum(is_cut) - 2, runs.lengths)
+        parts += pieces
+        runs, n_found = _open_parts(
+            found,
+            n_found,
+            [own.codes for own in attributes],
+            runs.combinations[stays],
+            parts[stays],
+            runs.weights[stays],
+            k=k,
+        )
     return found
+
+
+def _open_parts(
+    found: IntArray,
+    n_found: int,
+    codes: Sequence[IntArray],
+    members: IntArray,
+    parts: IntArray,
+    weights: IntArray,
+    *,
+    k: int,
+) -> tuple[Runs, int]:
+    """The parts that a cut may divide, as runs: those of two combinations or more, and of 2k records.
+
+    All others are finished; `found` takes them, numbered from `n_found` on, and the next number is returned too. `members`
+    are combinations, `parts` and `weights` the part and records of each, and `codes` those of all combinations.
+    """
+    lengths = np.bincount(parts)
+    is_open = (lengths > 1) & (np.bincount(parts, weights=weights) >= 2 * k)
+    is_finished = (lengths > 0) & ~is_open
+    stays = is_open[parts]
+    done = np.flatnonzero(~stays)
+    found[members[done]] = (np.cumsum(is_finished) + (n_found - 1))[parts[done]]
+    if len(done):
+        members, parts, weights = members[stays], parts[stays], weights[stays]
+    order, _ = sorted_keys(parts, bound=len(lengths))
+    members, weights = members.take(order), weights.take(order)
+    lengths = lengths[is_open]
+    runs = Runs(
+        combinations=members,
+        codes=tuple(own.take(members) for own in codes),
+        weights=weights,
+        lengths=lengths,
+        sizes=np.add.reduceat(weights, np.cumsum(lengths) - lengths) if len(lengths) else lengths,
+    )
+    return runs, n_found + int(is_finished.sum())
 
 
 def _one_round(
     attributes: Sequence[LocalAttribute],
-    counts: IntArray,
-    members: IntArray,
-    parts: IntArray,
+    runs: Runs,
+    n_combinations: int,
     *,
-    sizes: IntArray,
     k: int,
     guide: Guide,
     parts_meet: PartsMeet | None,
     attempts: int | None,
-) -> tuple[IntArray, BoolArray]:
+) -> tuple[BoolArray, BoolArray]:
     """Cuts every part once where it can be cut: the piece of each member in its part, and which parts were cut."""
-    weights = counts[members]
-    pairs_by_attribute: list[Pairs] = []
-    found: list[CandidateCuts] = []
-    for attribute in attributes:
-        pairs = pairs_of(attribute.codes[members], parts, weights, n_codes=attribute.n_codes, n_parts=len(sizes))
-        cuts = candidates_of(attribute, pairs, sizes=sizes, k=k, guide=guide)
-        pairs_by_attribute.append(pairs)
-        found.append(cuts if parts_meet is not None else cuts.best_of_each_part(n_parts=len(sizes)))
+    smallest, largest = runs.extremes()
+    weights = runs.weights.astype(np.float64)
+    found = []
+    for at, attribute in enumerate(attributes):
+        cuts = _cuts_along(attribute, runs, at, weights, smallest[at], largest[at], k=k, guide=guide)
+        found.append(cuts if parts_meet is not None else cuts.best_of_each_part(n_parts=runs.n_parts))
     attribute_of = np.repeat(np.arange(len(found)), [len(cuts.parts) for cuts in found])
     part, first, last, score = (
-        np.concatenate([getattr(cuts, field) for cuts in found] or [np.zeros(0)])
+        np.concatenate([getattr(cuts, field) for cuts in found] or [np.zeros(0, dtype=np.int64)])
         for field in ("parts", "first", "last", "score")
     )
+    if parts_meet is None:
+        # Of an attribute there is one cut of each part; ties go to the first attribute.
+        best = CandidateCuts(parts=part, first=attribute_of, last=np.arange(len(part)), score=score)
+        chosen = best.best_of_each_part(n_parts=runs.n_parts).last
+        cut_of: IntArray = np.full(runs.n_parts, -1, dtype=np.int64)
+        cut_of[part[chosen]] = chosen
+        return _pieces(runs, cut_of, attribute_of, first, last), cut_of >= 0
     # Ties go to the first attribute and there to the first cut; `lexsort` is stable.
     order = np.lexsort((-score, part))
-    n_candidates = np.bincount(part.astype(np.int64), minlength=len(sizes))
+    n_candidates = np.bincount(part, minlength=runs.n_parts)
     starts = np.cumsum(n_candidates) - n_candidates
-    pieces: IntArray = np.zeros(len(members), dtype=np.int64)
-    is_cut: BoolArray = np.zeros(len(sizes), dtype=np.bool_)
-    most = MOST_ATTEMPTS if attempts is None else attempts
-    for attempt in range(1 if parts_meet is None else most):
+    pieces: BoolArray = np.zeros(len(runs.weights), dtype=np.bool_)
+    is_cut: BoolArray = np.zeros(runs.n_parts, dtype=np.bool_)
+    for attempt in range(MOST_ATTEMPTS if attempts is None else attempts):
         tried = np.flatnonzero(~is_cut & (n_candidates > attempt))
         if not len(tried):
             break
-        cut_of: IntArray = np.full(len(sizes), -1, dtype=np.int64)
+        cut_of = np.full(runs.n_parts, -1, dtype=np.int64)
         rank = attempt if attempts is not None else _spread(attempt, n_candidates[tried])
         cut_of[tried] = order[starts[tried] + rank]
-        own = cut_of[parts]
-        inside = np.flatnonzero(own >= 0)
-        own = own[inside]
-        attempted = np.zeros(len(inside), dtype=np.int64)
-        for at, pairs in enumerate(pairs_by_attribute):
-            along = np.flatnonzero(attribute_of[own] == at)
-            pair, cut = pairs.of_member[inside[along]], own[along]
-            attempted[along] = (first[cut] <= pair) & (pair <= last[cut])
-        works = cut_of >= 0
-        if parts_meet is not None:
-            works &= _pieces_meet(attempted, members[inside], parts[inside], len(sizes), len(counts), parts_meet)
-        takes = works[parts[inside]]
-        pieces[inside[takes]] = attempted[takes]
+        attempted = _pieces(runs, cut_of, attribute_of, first, last)
+        works = (cut_of >= 0) & _pieces_meet(runs, cut_of >= 0, attempted, n_combinations, parts_meet)
+        takes = np.repeat(works, runs.lengths)
+        pieces[takes] = attempted[takes]
         is_cut |= works
     return pieces, is_cut
+
+
+def _cuts_along(
+    attribute: LocalAttribute,
+    runs: Runs,
+    at: int,
+    weights: FloatArray,
+    smallest: IntArray,
+    largest: IntArray,
+    *,
+    k: int,
+    guide: Guide,
+) -> CandidateCuts:
+    """The candidates of parts that have several codes of an attribute; `first` and `last` are codes here, and not pairs."""
+    has_several = smallest < largest
+    chosen = np.flatnonzero(has_several)
+    codes, lengths, sizes = runs.codes[at], runs.lengths, runs.sizes
+    if len(chosen) < runs.n_parts:
+        own = np.flatnonzero(np.repeat(has_several, lengths))
+        codes, weights = codes.take(own), weights.take(own)
+        lengths, sizes, smallest, largest = lengths[chosen], sizes[chosen], smallest[chosen], largest[chosen]
+    pairs = pairs_of(codes, weights, lengths=lengths, smallest=smallest, largest=largest)
+    cuts = candidates_of(attribute, pairs, sizes=sizes, k=k, guide=guide)
+    return CandidateCuts(
+        parts=chosen[cuts.parts], first=pairs.codes[cuts.first], last=pairs.codes[cuts.last], score=cuts.score
+    )
+
+
+def _pieces(
+    runs: Runs, cut_of: IntArray, attribute_of: IntArray, first_code: IntArray, last_code: IntArray
+) -> BoolArray:
+    """Whether each member is on the inner side of its part's cut; `cut_of` is the cut of each part, −1 where it has none."""
+    has_one = cut_of >= 0
+    along = np.where(has_one, attribute_of[cut_of], -1) if len(attribute_of) else cut_of
+    low = np.where(has_one, first_code[cut_of], 1) if len(attribute_of) else np.ones_like(cut_of)
+    high = np.where(has_one, last_code[cut_of], 0) if len(attribute_of) else np.zeros_like(cut_of)
+    codes = chosen_codes(runs, None, lengths=runs.lengths, attribute_of=along)
+    pieces: BoolArray = codes >= np.repeat(low, runs.lengths)
+    pieces &= codes <= np.repeat(high, runs.lengths)
+    return pieces
 
 
 def _spread(attempt: int, n_candidates: IntArray) -> IntArray:
@@ -143,14 +209,14 @@ def _spread(attempt: int, n_candidates: IntArray) -> IntArray:
 
 
 def _pieces_meet(
-    pieces: IntArray, members: IntArray, parts: IntArray, n_parts: int, n_combinations: int, parts_meet: PartsMeet
+    runs: Runs, is_tried: BoolArray, pieces: BoolArray, n_combinations: int, parts_meet: PartsMeet
 ) -> BoolArray:
-    """Whether all pieces of each part meet the requirements, shape (n_parts,); true of parts without members."""
+    """Whether both pieces of each part that is tried meet the requirements, shape (n_parts,); true of the others."""
+    numbers = np.repeat(2 * np.cumsum(is_tried) - 2, runs.lengths) + pieces
     piece_of: IntArray = np.full(n_combinations, -1, dtype=np.int64)
-    n_in_part = int(pieces.max()) + 1
-    numbers, n_pieces = number([parts, pieces], sizes=[n_parts, n_in_part], length=len(parts))
-    piece_of[members] = numbers
-    meets = parts_meet(piece_of, n_pieces)
-    all_meet: BoolArray = np.ones(n_parts, dtype=np.bool_)
-    all_meet[parts[~meets[numbers]]] = False
+    inside = np.repeat(is_tried, runs.lengths)
+    piece_of[runs.combinations[inside]] = numbers[inside]
+    meets = parts_meet(piece_of, 2 * int(is_tried.sum()))
+    all_meet: BoolArray = np.ones(runs.n_parts, dtype=np.bool_)
+    all_meet[is_tried] = meets[::2] & meets[1::2]
     return all_meet

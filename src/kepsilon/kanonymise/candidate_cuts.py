@@ -17,9 +17,9 @@ from enum import Enum
 import numpy as np
 
 from kepsilon.kanonymise.local_attributes import LocalAttribute
-from kepsilon.kanonymise.median_cuts import sorted_keys
 from kepsilon.kanonymise.run_losses import CategoryRuns, Pairs, RunLosses
 from kepsilon.table.arrays import BoolArray, FloatArray, IntArray
+from kepsilon.table.keys import sorted_keys
 
 _SLOTS_PER_MEMBER = 8
 """Marking this many slots takes as long as sorting one combination; measured."""
@@ -65,7 +65,9 @@ class CandidateCuts:
     def best_of_each_part(self, *, n_parts: int) -> CandidateCuts:
         """The best cut of each part that has any; of equally good ones the first."""
         best = np.zeros(n_parts, dtype=self.score.dtype)
-        np.maximum.at(best, self.parts, self.score)
+        starts = np.flatnonzero(np.diff(self.parts, prepend=-1))  # cuts of one part are neighbours, mostly
+        if len(starts):
+            np.maximum.at(best, self.parts[starts], np.maximum.reduceat(self.score, starts))
         is_best = np.flatnonzero(self.score == best[self.parts])
         chosen: IntArray = np.full(n_parts, -1, dtype=np.int64)
         chosen[self.parts[is_best[::-1]]] = is_best[
@@ -77,34 +79,37 @@ class CandidateCuts:
         )
 
 
-def pairs_of(codes: IntArray, parts: IntArray, weights: IntArray, *, n_codes: int, n_parts: int) -> Pairs:
-    """The pairs of a part and a code that occur; `codes`, `parts` and `weights` (records) are those of the members."""
-    key = parts * np.int64(n_codes) + codes
-    n_slots = n_parts * n_codes
+def pairs_of(
+    codes: IntArray, weights: IntArray | FloatArray, *, lengths: IntArray, smallest: IntArray, largest: IntArray
+) -> Pairs:
+    """The pairs of a part and a code that occur.
+
+    `codes` and `weights` (records) are those of the members, part by part, and `lengths` the members of every part, at
+    least one; `smallest` and `largest` are the extreme codes of every part.
+    """
+    widths = largest.astype(np.int64) - smallest + 1
+    end_slots = np.cumsum(widths)
+    # What makes a slot of a code of the part: parts have slots for the codes between their extremes only.
+    shift = end_slots - widths - smallest
+    n_slots = int(end_slots[-1]) if len(widths) else 0
+    key = codes + np.repeat(shift, lengths)
     if n_slots <= _SLOTS_PER_MEMBER * len(key):
         counts = np.bincount(key, weights=weights, minlength=n_slots)
         keys: IntArray = np.flatnonzero(counts)
         counts = counts[keys].astype(np.int64)
-        position: IntArray = np.zeros(n_slots, dtype=np.int64)
-        position[keys] = np.arange(len(keys))
-        of_member = position[key]
     else:
         order, in_order = sorted_keys(key, bound=n_slots)
-        is_new = np.diff(in_order, prepend=-1) != 0
-        starts = np.flatnonzero(is_new)
+        starts = np.flatnonzero(np.diff(in_order, prepend=-1))
         keys = in_order[starts]
-        counts = np.add.reduceat(weights[order].astype(np.int64), starts)
-        of_member = np.empty(len(key), dtype=np.int64)
-        of_member[order] = np.cumsum(is_new) - 1
-    part, code = np.divmod(keys, n_codes)
-    first = np.flatnonzero(np.diff(part, prepend=-1))
+        counts = np.add.reduceat(weights[order], starts).astype(np.int64)
+    end_pairs = np.searchsorted(keys, end_slots)
+    n_pairs = np.diff(end_pairs, prepend=0)
     return Pairs(
-        parts=part,
-        codes=code,
+        parts=np.repeat(np.arange(len(widths)), n_pairs),
+        codes=keys - np.repeat(shift, n_pairs),
         counts=counts,
-        first=first,
-        last=np.append(first[1:], len(part)) - 1,
-        of_member=of_member,
+        first=end_pairs - n_pairs,
+        last=end_pairs - 1,
     )
 
 

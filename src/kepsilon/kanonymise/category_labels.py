@@ -26,9 +26,10 @@ from kepsilon.kanonymise.table_parts import (
     from_distinct,
     without_repeats,
 )
-from kepsilon.table.arrays import IntArray
+from kepsilon.table.arrays import FloatArray, IntArray
 from kepsilon.table.classes import AttributeLabels
 from kepsilon.table.codes import Domain, Label
+from kepsilon.table.keys import distinct
 
 MOST_SIBLINGS = 4
 """The largest number of siblings that a label names."""
@@ -41,29 +42,45 @@ def node_labels(domain: Domain, parts: TableParts, *, style: LabelStyle) -> Attr
     """
     level, ancestor = _common_ancestors(domain, parts)
     siblings = _siblings(domain, parts, level) if style == "siblings" else ()
+    # Codes at level 0 from which on the labels of each level stand; values of one label are neighbours. One label more stands
+    # above the levels for everything.
     n_values = [np.bincount(domain.at_level(at), minlength=len(labels)) for at, labels in enumerate(domain.levels)]
+    n_values.append(np.array([domain.n_values]))
+    first_node = np.cumsum([0, *map(len, n_values[:-1])])
+    start_of = np.concatenate([np.cumsum(own) - own for own in n_values])
+    end_of = np.concatenate([np.cumsum(own) for own in n_values])
+    texts = [[""] * len(own) for own in domain.levels]  # of nodes that sets name, once they are needed
 
     def label(level: int, ancestor: int, *siblings: int) -> Label:
-        named = [domain.levels[level - 1][one - 1] for one in siblings if one]
-        if named:
-            return set_text(named)
-        return EVERYTHING if level == domain.n_levels else alone(domain.levels[level][ancestor])
+        if not siblings or not siblings[0]:
+            return EVERYTHING if level == domain.n_levels else alone(domain.levels[level][ancestor])
+        own = texts[level - 1]
+        for one in siblings:
+            if one and not own[one - 1]:
+                own[one - 1] = _quoted(domain.levels[level - 1][one - 1])
+        return set_of([own[one - 1] for one in siblings if one])
 
-    def loss(level: int, ancestor: int, *siblings: int) -> float:
-        n_covered = sum(int(n_values[level - 1][one - 1]) for one in siblings if one)
-        if not n_covered:
-            n_covered = domain.n_values if level == domain.n_levels else int(n_values[level][ancestor])
-        return _loss(n_covered, domain)
+    def shown(
+        level: IntArray, ancestor: IntArray, first: IntArray | None = None, *others: IntArray
+    ) -> tuple[IntArray, IntArray]:
+        """First code, and the one after the last, of each node that labels name, shape (n_nodes, n_labels)."""
+        whole = first_node[level] + ancestor
+        if first is None:
+            return start_of[whole][np.newaxis], end_of[whole][np.newaxis]
+        below = first_node[np.maximum(level - 1, 0)]
+        nodes = np.stack([np.where(first > 0, below + first - 1, whole), *(below + one - 1 for one in others)])
+        is_there = np.stack([np.ones(len(level), dtype=np.bool_), *(one > 0 for one in others)])
+        nodes[~is_there] = 0
+        return np.where(is_there, start_of[nodes], 0), np.where(is_there, end_of[nodes], 0)
+
+    def loss(*codes: IntArray) -> FloatArray:
+        starts, ends = shown(*codes)
+        return _loss((ends - starts).sum(axis=0), domain)
 
     coverage = Coverage(domain, parts.records(domain.n_values))
-    # Codes at level 0 from which on the labels of each level stand; values of one label are neighbours.
-    starts = [np.append(np.cumsum(own) - own, domain.n_values).tolist() for own in n_values]
 
-    def covers(level: int, ancestor: int, *siblings: int) -> Covered:
-        nodes = [(level - 1, one - 1) for one in siblings if one]
-        if not nodes and level == domain.n_levels:
-            return coverage.of([(0, domain.n_values)])
-        return coverage.of((starts[at][node], starts[at][node + 1]) for at, node in nodes or [(level, ancestor)])
+    def covers(*codes: IntArray) -> Covered:
+        return coverage.of(*shown(*codes))
 
     return from_distinct(label, (level, ancestor, *siblings), loss=loss, covers=covers)
 
@@ -89,7 +106,7 @@ def set_labels(domain: Domain, parts: TableParts, *, style: LabelStyle) -> Attri
             labels.append(_set_or_value([domain.levels[0][i] for i in shown.tolist()]))
         of_part[position] = numbers[key]
     n_covered = np.where(tells_all, n_values, domain.n_values)
-    loss = np.array([_loss(n, domain) for n in n_covered.tolist()], dtype=float)
+    loss = _loss(n_covered, domain)
     records = parts.records(domain.n_values)
     of_values = np.bincount(part, weights=records[code], minlength=parts.n_parts).astype(np.int64)
     covered = np.where(tells_all, of_values, records.sum())
@@ -106,7 +123,12 @@ def _set_or_value(values: Sequence[Label]) -> Label:
 
 def set_text(values: Sequence[Label]) -> str:
     """A set of values as a label, such as "{a, b}"."""
-    return "{" + ", ".join(_quoted(value) for value in values) + "}"
+    return set_of([_quoted(value) for value in values])
+
+
+def set_of(texts: Sequence[str]) -> str:
+    """A set of values as a label, from the texts of its values, in quotes where they need them."""
+    return "{" + ", ".join(texts) + "}"
 
 
 def alone(value: Label) -> Label:
@@ -137,28 +159,37 @@ def _siblings(domain: Domain, parts: TableParts, level: IntArray) -> IntArray:
     Each is one more than a code of the level below `level`, which is the ancestor's; 0 stands where there are no more. All
     are 0 where there are too many children, and where the part has a single value.
     """
-    siblings = np.zeros((MOST_SIBLINGS, parts.n_parts), dtype=np.int64)
+    siblings = np.zeros((MOST_SIBLINGS, parts.n_parts), dtype=np.int32)
+    lengths = np.diff(parts.starts, append=len(parts.part_of))
     for below in range(domain.n_levels):
-        is_here = (level == below + 1)[parts.part_of]
-        nodes = domain.at_level(below)[parts.codes[is_here]]
-        part, node = _occurring(parts.part_of[is_here], nodes, len(domain.levels[below]))
-        n_nodes = np.bincount(part, minlength=parts.n_parts)
-        is_shown = n_nodes[part] <= MOST_SIBLINGS
-        rank = np.arange(len(part)) - (np.cumsum(n_nodes) - n_nodes)[part]
+        is_here = level == below + 1
+        if not is_here.any():
+            continue
+        of_here = np.flatnonzero(np.repeat(is_here, lengths))
+        nodes = domain.at_level(below).take(parts.codes.take(of_here))
+        part, node = _occurring(parts.part_of.take(of_here), nodes, len(domain.levels[below]))
+        first = np.flatnonzero(np.diff(part, prepend=-1))
+        n_nodes = np.diff(first, append=len(part))
+        rank = np.arange(len(part)) - np.repeat(first, n_nodes)
+        is_shown = np.repeat(n_nodes <= MOST_SIBLINGS, n_nodes)
         siblings[rank[is_shown], part[is_shown]] = node[is_shown] + 1
     return siblings
 
 
 def _occurring(part_of: IntArray, codes: IntArray, n_codes: int) -> tuple[IntArray, IntArray]:
     """The distinct pairs of a part and a code that occurs in it, in rising order; both are given by combination."""
-    pairs = np.unique(part_of.astype(np.int64) * max(1, n_codes) + codes)
-    part, code = np.divmod(pairs, max(1, n_codes))
-    return part, code
+    width = max(1, n_codes - 1).bit_length()
+    pairs: IntArray = part_of.astype(np.int64)
+    pairs <<= width
+    pairs |= codes
+    pairs = distinct(pairs)
+    return pairs >> width, pairs & ((1 << width) - 1)
 
 
-def _loss(n_covered: int, domain: Domain) -> float:
-    """(values covered − 1) / (values − 1); 0 where the data has one value."""
-    return (n_covered - 1) / max(1, domain.n_values - 1)
+def _loss(n_covered: IntArray, domain: Domain) -> FloatArray:
+    """(values covered − 1) / (values − 1) of labels that cover so many values; 0 where the data has one value."""
+    lost: FloatArray = (n_covered - 1) / max(1, domain.n_values - 1)
+    return lost
 
 
 def _quoted(value: Label) -> str:

@@ -15,6 +15,7 @@ import numpy as np
 
 from kepsilon.kanonymise.label_losses import Covered
 from kepsilon.kanonymise.table_parts import EVERYTHING, NULL, LabelStyle, TableParts, from_distinct
+from kepsilon.table.arrays import IntArray
 from kepsilon.table.classes import AttributeLabels
 from kepsilon.table.codes import Label
 from kepsilon.table.number_line import NumberLine
@@ -29,12 +30,11 @@ def interval_labels(line: NumberLine, parts: TableParts, *, style: LabelStyle) -
     n_nulls = int(line.has_null)
     first, last = parts.extremes(line.places)
     has_null = first < n_nulls
-    is_null = last < n_nulls
-    # The first number of a part; a part without any keeps place 0, which is null's.
-    is_number = line.places[parts.codes] >= n_nulls
-    first_number = np.full(parts.n_parts, line.n_places)
-    np.minimum.at(first_number, parts.part_of[is_number], line.places[parts.codes[is_number]])
-    first_number[is_null] = 0
+    first_number = first
+    if n_nulls:
+        # The first number of a part; a part without any keeps place 0, which is null's.
+        first_number, _ = parts.extremes(np.where(line.places < n_nulls, line.n_places, line.places))
+        first_number[last < n_nulls] = 0
     shown = {"siblings": _hull, "ancestor": dyadic}[style]
 
     def label(with_null: int, first: int, last: int) -> Label:
@@ -51,21 +51,26 @@ def interval_labels(line: NumberLine, parts: TableParts, *, style: LabelStyle) -
     records = parts.records(len(line.places))
     up_to = np.append(0, np.cumsum(np.bincount(line.places, weights=records, minlength=line.n_places))).astype(np.int64)
 
-    def covers(with_null: int, first: int, last: int) -> Covered:
-        """What occurs in the data and the label of a part covers."""
+    def covered(with_null: int, first: int, last: int) -> tuple[float, int]:
+        """ncp and records of what occurs in the data and the label of a part covers."""
         if last < n_nulls:
-            return Covered(0.0, int(up_to[n_nulls]))
+            return 0.0, int(up_to[n_nulls])
         region = shown(line.cells[first - n_nulls], line.cells[last - n_nulls])
         if region is None:
-            return Covered(1.0 if data_range else 0.0, int(up_to[-1]))
+            return 1.0 if data_range else 0.0, int(up_to[-1])
         lowest = bisect_left(line.cells, region[0]) + n_nulls
         highest = bisect_right(line.cells, region[1]) + n_nulls
         width = float(largest[highest - 1] - smallest[0 if with_null else lowest])
         n_records = int(up_to[highest] - up_to[lowest]) + (int(up_to[n_nulls]) if with_null else 0)
-        return Covered(width / (data_range or 1.0), n_records)
+        return width / (data_range or 1.0), n_records
 
-    ends = (has_null.astype(np.int64), first_number, last)
-    return from_distinct(label, ends, loss=lambda *codes: covers(*codes).ncp, covers=covers)
+    def covers(*ends: IntArray) -> Covered:
+        found = [covered(*codes) for codes in zip(*(column.tolist() for column in ends), strict=True)]
+        return Covered(
+            np.array([ncp for ncp, _ in found], dtype=np.float64), np.array([n for _, n in found], dtype=np.int64)
+        )
+
+    return from_distinct(label, (has_null.astype(np.int64), first_number, last), covers=covers)
 
 
 def _hull(first: int, last: int) -> tuple[int, int]:

@@ -11,7 +11,6 @@ tie whatever the order of records and attributes.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -59,10 +58,12 @@ def covered_by_label(domain: Domain, level: int, counts: IntArray) -> IntArray:
 
 @dataclass(frozen=True, slots=True)
 class Covered:
-    """What a label covers."""
+    """What labels cover."""
 
-    ncp: float
-    n_records: int
+    ncp: FloatArray
+    """Shape (n_labels,)."""
+    n_records: IntArray
+    """Shape (n_labels,)."""
 
 
 class Coverage:
@@ -74,15 +75,21 @@ class Coverage:
         self._numbers = None if domain.numbers is None else with_null_lowest(domain.numbers)
         self._most = max(1, domain.n_values - 1)
 
-    def of(self, ranges: Iterable[tuple[int, int]]) -> Covered:
-        """What a label covers that stands for all codes from the first of each pair up to, not including, the second."""
-        own = list(ranges)
-        n_records = sum(int(self._up_to[end] - self._up_to[start]) for start, end in own)
+    def of(self, starts: IntArray, ends: IntArray) -> Covered:
+        """What labels cover that stand for all codes from each start up to, not including, its end.
+
+        Both have the shape (n_ranges, n_labels); a range that ends where it starts is empty, and the first of a label is not.
+        """
+        n_records = (self._up_to[ends] - self._up_to[starts]).sum(axis=0)
         if self._numbers is None:
-            return Covered((sum(end - start for start, end in own) - 1) / self._most, n_records)
-        low = min(float(self._numbers[start:end].min()) for start, end in own)
-        high = max(float(self._numbers[start:end].max()) for start, end in own)
-        return Covered((high - low) / (float(np.ptp(self._numbers)) or 1.0), n_records)
+            return Covered(((ends - starts).sum(axis=0) - 1) / self._most, n_records)
+        extremes = np.empty((2, *starts.shape))
+        extremes[0], extremes[1] = np.inf, -np.inf
+        for at in zip(*np.nonzero(starts < ends), strict=True):
+            own = self._numbers[starts[at] : ends[at]]
+            extremes[0][at], extremes[1][at] = own.min(), own.max()
+        width = extremes[1].max(axis=0) - extremes[0].min(axis=0)
+        return Covered(width / (float(np.ptp(self._numbers)) or 1.0), n_records)
 
 
 def bits_kept(covered: IntArray, *, n_records: int) -> FloatArray:

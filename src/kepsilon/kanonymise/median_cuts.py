@@ -20,6 +20,7 @@ import numpy as np
 from kepsilon.table.arrays import BoolArray, FloatArray, IntArray
 from kepsilon.table.codes import Domain
 from kepsilon.table.frequency import FrequencyTable
+from kepsilon.table.keys import sorted_keys
 
 RelativeWidth = Callable[[IntArray, IntArray], FloatArray]
 """Distance between two codes of one attribute, as a share of that between the table's first and last code."""
@@ -29,9 +30,6 @@ PartsMeet = Callable[[IntArray, IntArray, int], BoolArray]
 
 Takes combinations, the part that each of them is in, and the number of parts.
 """
-
-_MAX_BITS = 62
-"""Most bits of a key and its position together, so that both fit into one integer."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,6 +71,16 @@ class Runs:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Finished:
+    """Parts of the table that are not cut any more."""
+
+    combinations: IntArray
+    """Positions of the combinations in the frequency table, part by part, shape (n_members,)."""
+    lengths: IntArray
+    """Number of combinations in each part, shape (n_parts,)."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SortedMembers:
     """Members of some chosen parts, each part in the order of the attribute that it is to be cut along."""
 
@@ -111,15 +119,21 @@ def places_of(table: FrequencyTable) -> tuple[IntArray, ...]:
 
 def runs_of(table: FrequencyTable, part_of: IntArray, *, n_parts: int) -> Runs:
     """Parts of the table as runs; `part_of` is the part of every combination, −1 for those in none."""
+    return runs_of_codes(places_of(table), table.counts, part_of, n_parts=n_parts)
+
+
+def runs_of_codes(codes: Sequence[IntArray], counts: IntArray, part_of: IntArray, *, n_parts: int) -> Runs:
+    """Parts of combinations with these codes, by attribute, and so many records; no part is empty."""
     members = np.flatnonzero(part_of >= 0)
-    members = members[np.argsort(part_of[members], kind="stable")]
-    own = part_of[members]
+    order, own = sorted_keys(part_of[members], bound=n_parts)
+    members = members[order]
+    weights = counts.take(members).astype(np.int64)
     return Runs(
         combinations=members,
-        codes=tuple(column[members] for column in places_of(table)),
-        weights=table.counts[members].astype(np.int64),
+        codes=tuple(column.take(members) for column in codes),
+        weights=weights,
         lengths=np.bincount(own, minlength=n_parts),
-        sizes=np.bincount(own, weights=table.counts[members], minlength=n_parts).astype(np.int64),
+        sizes=np.bincount(own, weights=weights, minlength=n_parts).astype(np.int64),
     )
 
 
@@ -144,8 +158,10 @@ def cut(
     k: int,
     persons: PersonsInParts | None = None,
     parts_meet: PartsMeet | None = None,
-) -> tuple[Runs, BoolArray]:
-    """Cuts every part that can be cut; returns the two sides of each as new parts, and which parts were cut.
+) -> tuple[Runs, list[Finished], BoolArray]:
+    """Cuts every part that can be cut; returns the sides that may be cut again, those that may not, and which parts were cut.
+
+    Nothing can cut a single combination, or fewer than 2k records.
 
     `smallest` and `largest` are what `runs.extremes()` returns; `widths` measures widths, one function per attribute. Every
     attribute with two codes in a part is tried, also one whose width is 0 because its codes lie at one position. With
@@ -160,15 +176,19 @@ def cut(
     attempts = np.argsort(-width_of, axis=0, kind="stable")  # ties: first attribute
     width_of = np.take_along_axis(width_of, attempts, axis=0)
     sides: list[Runs] = []
+    finished: list[Finished] = []
     for attribute_of, width in zip(attempts, width_of, strict=True):
         is_open = ~is_cut[candidates] & (width >= 0)
         if not is_open.any():
             continue
         chosen = candidates[is_open]
-        both_sides, works = _cut_along(runs, chosen, attribute_of[is_open], k=k, persons=persons, parts_meet=parts_meet)
-        sides.append(both_sides)
+        again, done, works = _cut_along(
+            runs, chosen, attribute_of[is_open], k=k, persons=persons, parts_meet=parts_meet
+        )
+        sides.append(again)
+        finished.append(done)
         is_cut[chosen[works]] = True
-    return _joined(sides, like=runs), is_cut
+    return _joined(sides, like=runs), finished, is_cut
 
 
 def _cut_along(
@@ -179,14 +199,16 @@ def _cut_along(
     k: int,
     persons: PersonsInParts | None,
     parts_meet: PartsMeet | None,
-) -> tuple[Runs, BoolArray]:
-    """Cuts each chosen part along its attribute, if both sides may be classes; returns the sides, and where that worked.
+) -> tuple[Runs, Finished, BoolArray]:
+    """Cuts each chosen part along its attribute, if both sides may be classes.
+
+    Returns the sides that may be cut again, those that may not, and where cutting worked.
 
     `chosen` are numbers of parts, and `attribute_of` is the attribute to cut each of them along, shape (n_chosen,).
     """
     lengths = runs.lengths[chosen]
     members = _members(runs, chosen, lengths=lengths)
-    code = _chosen_codes(runs, members, lengths=lengths, attribute_of=attribute_of)
+    code = chosen_codes(runs, members, lengths=lengths, attribute_of=attribute_of)
     n_codes = int(code.max()) + 1
     first_key = np.arange(len(chosen)) * n_codes
     code += np.repeat(first_key, lengths)
@@ -236,14 +258,24 @@ def _cut_along(
     if not works.all():
         is_in_cut_part = np.repeat(works, lengths)
         members, weights = members[is_in_cut_part], weights[is_in_cut_part]
-    both_sides = Runs(
-        combinations=runs.combinations.take(members),
+    side_lengths = np.column_stack((cut_at - starts[works], ends[works] - cut_at)).ravel()
+    side_sizes = np.column_stack((sizes_left, total[works] - sizes_left)).ravel()
+    combinations = runs.combinations.take(members)
+    may_be_cut = (side_lengths > 1) & (side_sizes >= 2 * k)
+    finished = Finished(combinations=combinations[:0], lengths=side_lengths[:0])
+    if not may_be_cut.all():
+        is_open = np.repeat(may_be_cut, side_lengths)
+        finished = Finished(combinations=combinations[~is_open], lengths=side_lengths[~may_be_cut])
+        combinations, members, weights = combinations[is_open], members[is_open], weights[is_open]
+        side_lengths, side_sizes = side_lengths[may_be_cut], side_sizes[may_be_cut]
+    sides = Runs(
+        combinations=combinations,
         codes=tuple(column.take(members) for column in runs.codes),
         weights=weights,
-        lengths=np.column_stack((cut_at - starts[works], ends[works] - cut_at)).ravel(),
-        sizes=np.column_stack((sizes_left, total[works] - sizes_left)).ravel(),
+        lengths=side_lengths,
+        sizes=side_sizes,
     )
-    return both_sides, works
+    return sides, finished, works
 
 
 def _sides_meet(
@@ -266,8 +298,11 @@ def _members(runs: Runs, chosen: IntArray, *, lengths: IntArray) -> IntArray | N
     return members
 
 
-def _chosen_codes(runs: Runs, members: IntArray | None, *, lengths: IntArray, attribute_of: IntArray) -> IntArray:
-    """Code of each member in the attribute that its part is cut along; `members` of None means all."""
+def chosen_codes(runs: Runs, members: IntArray | None, *, lengths: IntArray, attribute_of: IntArray) -> IntArray:
+    """Code of each member in the attribute that its part is cut along; `members` of None means all.
+
+    Members of parts that are cut along no attribute, −1, have any code.
+    """
     code: IntArray = np.empty(int(lengths.sum()), dtype=np.int64)
     for attribute, column in enumerate(runs.codes):
         is_along = attribute_of == attribute
@@ -275,19 +310,6 @@ def _chosen_codes(runs: Runs, members: IntArray | None, *, lengths: IntArray, at
             own = column if members is None else column.take(members)
             np.copyto(code, own, where=True if is_along.all() else np.repeat(is_along, lengths))
     return code
-
-
-def sorted_keys(key: IntArray, *, bound: int) -> tuple[IntArray, IntArray]:
-    """The order that sorts the keys, and the sorted keys; all keys are below `bound`."""
-    shift = len(key).bit_length()
-    if bound.bit_length() + shift > _MAX_BITS:
-        order = np.argsort(key)
-        return order, key[order]
-    # Sorting integers that carry their position in their last bits is twice as fast as argsort.
-    carried = key << shift
-    carried |= np.arange(len(key))
-    carried.sort()
-    return carried & ((1 << shift) - 1), carried >> shift
 
 
 def _joined(sides: Sequence[Runs], *, like: Runs) -> Runs:

@@ -5,8 +5,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from kepsilon.kanonymise.class_labels import label_parts
 from kepsilon.kanonymise.requirements.protocol import Requirement, all_met
@@ -14,7 +16,9 @@ from kepsilon.kanonymise.table_parts import LabelStyle, TableParts
 from kepsilon.table.arrays import IntArray
 from kepsilon.table.classes import SUPPRESSED, AttributeLabels, Recoding
 from kepsilon.table.frequency import FrequencyTable
-from kepsilon.table.keys import number, number_by_first
+from kepsilon.table.keys import number, number_by_first, sorted_keys
+
+Figure = TypeVar("Figure", np.float64, np.integer)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,15 +51,17 @@ def partition_of(table: FrequencyTable, part_of: IntArray, *, k: int, further: S
 
 def recode(table: FrequencyTable, partition: Partition, *, labels: LabelStyle = "siblings") -> Recoding:
     """Classes and their labels; parts with equal labels in every attribute become one class. `partition` is of this table."""
-    released = partition.part_of != SUPPRESSED
-    part_of = partition.part_of[released]
+    released = np.flatnonzero(partition.part_of != SUPPRESSED)
+    by_part, part_of = sorted_keys(partition.part_of[released], bound=partition.n_parts)
+    released = released[by_part]
+    starts = np.flatnonzero(np.diff(part_of, prepend=-1))
     by_attribute = [
         label_parts(
             domain,
             TableParts(
                 part_of=part_of,
-                n_parts=partition.n_parts,
-                codes=codes[released],
+                starts=starts,
+                codes=codes.take(released),
                 all_codes=codes,
                 counts=table.counts,
                 k=partition.k,
@@ -89,9 +95,22 @@ def _merged(labelled: AttributeLabels, class_of_part: IntArray, *, n_classes: in
     """Labels of classes, from labels of the parts that they were merged from."""
     of_class: IntArray = np.zeros(n_classes, dtype=np.int64)
     of_class[class_of_part] = labelled.of_class
-    # One text can be a label at two levels of a hierarchy; the class is then charged the larger loss.
-    loss, ncp, covered = np.zeros(n_classes), np.zeros(n_classes), np.zeros(n_classes, dtype=np.int64)
-    np.maximum.at(loss, class_of_part, labelled.loss)
-    np.maximum.at(ncp, class_of_part, labelled.ncp)
-    np.maximum.at(covered, class_of_part, labelled.covered)
-    return AttributeLabels(labels=labelled.labels, of_class=of_class, loss=loss, ncp=ncp, covered=covered)
+    return AttributeLabels(
+        labels=labelled.labels,
+        of_class=of_class,
+        loss=_largest(labelled.loss, class_of_part, n_classes=n_classes),
+        ncp=_largest(labelled.ncp, class_of_part, n_classes=n_classes),
+        covered=_largest(labelled.covered, class_of_part, n_classes=n_classes),
+    )
+
+
+def _largest(of_part: NDArray[Figure], class_of_part: IntArray, *, n_classes: int) -> NDArray[Figure]:
+    """The largest figure of the parts of each class; mostly they have the same, because their labels are the same.
+
+    One text can be a label at two levels of a hierarchy; the class is then charged the larger loss.
+    """
+    found = np.zeros(n_classes, dtype=of_part.dtype)
+    found[class_of_part] = of_part
+    differs = np.flatnonzero(found[class_of_part] < of_part)
+    np.maximum.at(found, class_of_part[differs], of_part[differs])
+    return found

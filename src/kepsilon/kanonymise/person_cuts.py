@@ -12,8 +12,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from kepsilon.kanonymise.median_cuts import Runs, SortedMembers, sorted_keys
+from kepsilon.kanonymise.median_cuts import Runs, SortedMembers
 from kepsilon.table.arrays import BoolArray, IntArray
+from kepsilon.table.keys import sorted_keys
 from kepsilon.table.persons import PersonCounts
 
 

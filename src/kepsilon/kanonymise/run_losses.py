@@ -31,8 +31,6 @@ class Pairs:
     """Position of the first pair of each part, shape (n_parts,)."""
     last: IntArray
     """Position of the last pair of each part, shape (n_parts,)."""
-    of_member: IntArray
-    """Position of the pair of each combination that the parts are made of, shape (n_members,)."""
 
 
 class Runs(Protocol):
@@ -170,14 +168,23 @@ class CategoryLosses:
         )
 
     def of(self, pairs: Pairs) -> CategoryRuns:
-        nodes = self.levels[:-1, pairs.codes]
-        is_new = np.ones(nodes.shape, dtype=np.bool_)
-        is_new[:, 1:] = (nodes[:, 1:] != nodes[:, :-1]) | (pairs.parts[1:] != pairs.parts[:-1])
+        # Of levels above those at which the codes of every part are one node, nothing is asked.
+        level = int(common_level(self.levels, pairs.codes[pairs.first], pairs.codes[pairs.last]).max(initial=0))
+        n_rows = min(max(1, level), len(self.levels) - 1)
+        n_nodes = np.empty((n_rows, len(pairs.codes)), dtype=np.int32)
+        covered = np.empty((n_rows, len(pairs.codes)))
+        is_new = np.ones(len(pairs.codes), dtype=np.bool_)
+        for row in range(n_rows):
+            nodes = self.levels[row].take(pairs.codes)
+            np.not_equal(nodes[1:], nodes[:-1], out=is_new[1:])
+            is_new[pairs.first] = True
+            np.cumsum(is_new, out=n_nodes[row])
+            np.cumsum(self.mass[row].take(pairs.codes) * is_new, out=covered[row])
         return CategoryRuns(
             losses=self,
             codes=pairs.codes,
-            n_nodes=np.cumsum(is_new, axis=1, dtype=np.int32),
-            covered=np.cumsum(np.where(is_new, self.mass[:-1, pairs.codes], 0.0), axis=1),
+            n_nodes=n_nodes,
+            covered=covered,
             n_rare=None if self.is_rare is None else np.cumsum(self.is_rare[pairs.codes]),
         )
 
@@ -205,7 +212,7 @@ class CategoryRuns:
     losses: CategoryLosses
     codes: IntArray
     n_nodes: IntArray
-    """Nodes that began up to each pair at each level but the last, shape (n_levels − 1, n_pairs)."""
+    """Nodes that began up to each pair at each level below the common one of a part, shape (n_rows, n_pairs)."""
     covered: FloatArray
     """Values, or records, of these nodes, likewise."""
     n_rare: IntArray | None

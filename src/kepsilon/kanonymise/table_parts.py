@@ -26,11 +26,12 @@ NULL = "null"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TableParts:
-    """Which part every released combination is in, and which value of one attribute it has; no part is empty."""
+    """The values of one attribute in every part, part by part; no part is empty."""
 
     part_of: IntArray
-    """Part of every released combination, shape (n_released,)."""
-    n_parts: int
+    """Part of every released combination, rising, shape (n_released,)."""
+    starts: IntArray
+    """Position of the first combination of each part, shape (n_parts,)."""
     codes: IntArray
     """Code of every released combination in the attribute, shape (n_released,)."""
     all_codes: IntArray
@@ -41,6 +42,10 @@ class TableParts:
     """The smallest number of records, or of persons, that may be told apart."""
     persons: PersonCounts | None = None
     """Those of all combinations; None where every record is a person."""
+
+    @property
+    def n_parts(self) -> int:
+        return len(self.starts)
 
     def holders(self, n_values: int) -> IntArray:
         """How many records, or persons, hold each value of the attribute in the whole data, shape (n_values,)."""
@@ -54,38 +59,37 @@ class TableParts:
 
     def extremes(self, places: IntArray) -> tuple[IntArray, IntArray]:
         """Smallest and largest place in every part, two arrays (n_parts,); `places` are by code."""
-        of_combination = places[self.codes]
-        first = np.full(self.n_parts, np.iinfo(np.int64).max)
-        last = np.full(self.n_parts, -1)
-        np.minimum.at(first, self.part_of, of_combination)
-        np.maximum.at(last, self.part_of, of_combination)
-        return first, last
+        of_combination = places.take(self.codes)
+        if not self.n_parts:
+            return of_combination, of_combination
+        return np.minimum.reduceat(of_combination, self.starts), np.maximum.reduceat(of_combination, self.starts)
 
 
 def from_distinct(
     label: Callable[..., Label],
     columns: tuple[IntArray, ...],
     *,
-    loss: Callable[..., float],
     covers: Callable[..., Covered],
+    loss: Callable[..., FloatArray] | None = None,
 ) -> AttributeLabels:
     """Labels of the parts, where `label`, `loss` and what a label covers are functions of some codes of the part.
 
-    They are called once for each combination of codes that occurs. The arrays of `columns` have the shape (n_parts,).
+    `label` is called once for each combination of codes that occurs; `covers` and `loss` are called once, with all of them
+    in arrays of the shape (n_distinct,). Without `loss`, it is the ncp. The arrays of `columns` have the shape (n_parts,).
     """
     sizes = [int(column.max(initial=-1)) + 1 for column in columns]
     of_part, n_distinct = number(columns, sizes=sizes, length=len(columns[0]))
     an_example = np.empty(n_distinct, dtype=np.int64)
     an_example[of_part] = np.arange(len(of_part))
-    distinct = list(zip(*(column[an_example].tolist() for column in columns), strict=True))
-    losses = np.array([loss(*codes) for codes in distinct], dtype=np.float64)
-    covered = [covers(*codes) for codes in distinct]
+    distinct = [column[an_example] for column in columns]
+    covered = covers(*distinct)
+    lost = covered.ncp if loss is None else loss(*distinct)
     return without_repeats(
-        [label(*codes) for codes in distinct],
+        [label(*codes) for codes in zip(*(column.tolist() for column in distinct), strict=True)],
         of_part,
-        loss=losses[of_part],
-        ncp=np.array([own.ncp for own in covered], dtype=np.float64)[of_part],
-        covered=np.array([own.n_records for own in covered], dtype=np.int64)[of_part],
+        loss=lost[of_part],
+        ncp=covered.ncp[of_part],
+        covered=covered.n_records[of_part],
     )
 
 

@@ -28,6 +28,7 @@ from kepsilon.kanonymise.best_cuts import PartsMeet, cut_to_the_end
 from kepsilon.kanonymise.candidate_cuts import Guide, pairs_of
 from kepsilon.kanonymise.first_parts import FirstParts, first_parts
 from kepsilon.kanonymise.local_attributes import LocalAttribute, local_attributes
+from kepsilon.kanonymise.median_cuts import runs_of_codes
 from kepsilon.kanonymise.partitions import partition_of, recode
 from kepsilon.kanonymise.placing import place
 from kepsilon.kanonymise.proposals import all_nodes, heaviest, records_by_node, with_neighbours
@@ -146,7 +147,8 @@ def best_classes(
 def published_loss(recoding: Recoding, importance: Sequence[float]) -> float:
     """ncp of the labels of the classes, summed over records and attributes and weighted by importance, without rounding errors."""
     own = zip(recoding.attributes, importance, strict=True)
-    return round(sum(weight * float(np.dot(labels.ncp, recoding.sizes)) for labels, weight in own), 9)
+    # Not `np.dot`, whose threads take more of the processor than they save.
+    return round(sum(weight * float((labels.ncp * recoding.sizes).sum()) for labels, weight in own), 9)
 
 
 def _cut_and_labelled(
@@ -199,14 +201,24 @@ def _placed(
 
 def loss_of(attributes: Sequence[LocalAttribute], counts: IntArray, part_of: IntArray) -> float:
     """What the labels of the parts lose, summed over records and attributes and weighted by importance."""
-    members = np.flatnonzero(part_of >= 0)
-    parts = part_of[members].astype(np.int64)
-    n_parts = int(parts.max(initial=-1)) + 1
-    sizes = np.bincount(parts, weights=counts[members], minlength=n_parts)
+    n_parts = int(part_of.max(initial=-1)) + 1
+    runs = runs_of_codes([own.codes for own in attributes], counts, part_of, n_parts=n_parts)
+    smallest, largest = runs.extremes()
     lost = 0.0
-    for attribute in attributes:
-        pairs = pairs_of(attribute.codes[members], parts, counts[members], n_codes=attribute.n_codes, n_parts=n_parts)
-        lost += float(np.dot(attribute.ncp.of(pairs).between(pairs.first, pairs.last), sizes))
+    for at, attribute in enumerate(attributes):
+        has_one = smallest[at] == largest[at]
+        by_part = attribute.ncp.of_nodes(0)[smallest[at]]
+        if not has_one.all():
+            own, several = np.flatnonzero(np.repeat(~has_one, runs.lengths)), np.flatnonzero(~has_one)
+            pairs = pairs_of(
+                runs.codes[at].take(own),
+                runs.weights.take(own),
+                lengths=runs.lengths[several],
+                smallest=smallest[at, several],
+                largest=largest[at, several],
+            )
+            by_part[several] = attribute.ncp.of(pairs).between(pairs.first, pairs.last)
+        lost += float((by_part * runs.sizes).sum())
     return lost
 
 

@@ -19,7 +19,7 @@ from kepsilon.errors import AnonymisationError
 from kepsilon.kanonymise.algorithms.local_search import find_local
 from kepsilon.kanonymise.algorithms.protocol import KAnonymised, Request
 from kepsilon.kanonymise.first_parts import FirstParts, first_parts
-from kepsilon.kanonymise.median_cuts import PartsMeet, cut, places_of, relative_width, runs_of
+from kepsilon.kanonymise.median_cuts import Finished, PartsMeet, cut, places_of, relative_width, runs_of
 from kepsilon.kanonymise.partitions import Partition, partition_of, recode
 from kepsilon.kanonymise.person_cuts import PersonPairs
 from kepsilon.kanonymise.requirements.k_persons import KPersons
@@ -72,7 +72,7 @@ def cut_at_medians(
     n_finished = 0
     while runs.n_parts:
         smallest, largest = runs.extremes()
-        both_sides, is_cut = cut(
+        sides, finished, is_cut = cut(
             runs,
             smallest=smallest,
             largest=largest,
@@ -81,12 +81,12 @@ def cut_at_medians(
             persons=None if pairs is None else pairs.of_round(runs),
             parts_meet=parts_meet,
         )
-        done = np.flatnonzero(~is_cut)
-        in_done = np.repeat(~is_cut, runs.lengths)
-        numbers = np.arange(n_finished, n_finished + len(done))
-        part_of[runs.combinations[in_done]] = np.repeat(numbers, runs.lengths[done])
-        n_finished += len(done)
-        runs = both_sides
+        whole = np.repeat(~is_cut, runs.lengths)
+        finished.append(Finished(combinations=runs.combinations[whole], lengths=runs.lengths[~is_cut]))
+        for done in finished:
+            part_of[done.combinations] = np.repeat(np.arange(n_finished, n_finished + len(done.lengths)), done.lengths)
+            n_finished += len(done.lengths)
+        runs = sides
     return partition_of(table, part_of, k=k, further=further)
 
 

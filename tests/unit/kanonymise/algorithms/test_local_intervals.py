@@ -103,11 +103,18 @@ def test_every_cut_gains_what_the_published_labels_lose_less(sample, k, labels):
         return float(np.dot(recoding.attributes[0].ncp, recoding.sizes))
 
     seen, domain = attributes[0], table.domains[0]
-    pairs = pairs_of(seen.codes, whole, table.counts, n_codes=seen.n_codes, n_parts=1)
+    pairs = pairs_of(
+        seen.codes,
+        table.counts,
+        lengths=np.array([table.n_combinations]),
+        smallest=seen.codes.min(keepdims=True),
+        largest=seen.codes.max(keepdims=True),
+    )
+    pair_of = np.searchsorted(pairs.codes, seen.codes)
     found = candidates_of(seen, pairs, sizes=np.array([table.n_records]), k=k, guide=Guide.LOSS)
     sides = {}
     for first, last, score in zip(found.first.tolist(), found.last.tolist(), found.score.tolist(), strict=True):
-        inside = (first <= pairs.of_member) & (pairs.of_member <= last)
+        inside = (first <= pair_of) & (pair_of <= last)
         sides[tuple((inside == inside[0]).tolist())] = score
     codes = table.codes[0]
     cuts = [codes <= code for code in range(domain.n_values - 1)]

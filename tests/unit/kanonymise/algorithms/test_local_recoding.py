@@ -134,10 +134,14 @@ def test_candidates_are_all_cuts_that_gain_and_their_gains(sample, k, style):
     attributes = local_attributes(table, k=k, style=style, importance=[1.0] * len(sample.attributes))
     for attribute, seen, column, column_places in zip(sample.attributes, attributes, values, own, strict=True):
         pairs = pairs_of(
-            seen.codes, np.zeros(table.n_combinations, dtype=np.int64), table.counts, n_codes=seen.n_codes, n_parts=1
+            seen.codes,
+            table.counts,
+            lengths=np.array([table.n_combinations]),
+            smallest=seen.codes.min(keepdims=True),
+            largest=seen.codes.max(keepdims=True),
         )
         found = candidates_of(seen, pairs, sizes=np.array([sample.n_records]), k=k, guide=Guide.LOSS)
-        pair_of = pairs.of_member[sample.combination_of]
+        pair_of = np.searchsorted(pairs.codes, seen.codes)[sample.combination_of]
         by_sides = {}
         for first, last, score in zip(found.first.tolist(), found.last.tolist(), found.score.tolist(), strict=True):
             inside = frozenset(np.flatnonzero((first <= pair_of) & (pair_of <= last)).tolist())
