@@ -96,7 +96,7 @@ def test_the_headline_names_the_strongest_attacker_of_small_classes():
     bayes = next(share for name, share in attacks["realised"].items() if "Bayes" in name)
     assert bayes > attacks["realised"]["nearest neighbour"]
     assert attacks["strongest"]["share"] == max(attacks["realised"].values())
-    assert f"{attacks['strongest']['share']:.2%}" in found.headline
+    assert f"links {100 * attacks['strongest']['share']:.3g} % of" in found.headline
     assert attacks["strongest"]["attacker"] in found.headline
 
 
