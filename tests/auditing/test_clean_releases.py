@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import importlib
+import re
 import subprocess
 import sys
 from dataclasses import replace
@@ -164,7 +165,6 @@ def test_the_audit_loads_nothing_that_makes_releases():
         "sys.exit(f'loaded {loaded}' if loaded else 0)\n"
     )
     import json
-import re
 
     from material.audited_releases import POLICY
 
