@@ -15,7 +15,8 @@ Piece = TypeVar("Piece")
 Found = TypeVar("Found")
 
 _MOST = 4
-"""Threads at the most: each takes memory of its own, and more of them wait for one another."""
+"""Threads at the most for one list of pieces: each takes memory of its own, and more of them wait for one another. Work on a
+piece may begin threads of its own."""
 
 
 _PIECE = 1 << 17
@@ -36,7 +37,8 @@ def each_of(
 
     Work runs ahead of whoever takes what was found, but by a few pieces only, so that what was found takes little memory.
     Where `sizes` of the pieces are given, those worked on at a time have no more than `most` together; one that is larger
-    is worked on alone. What goes wrong in a piece is raised here; pieces that were not begun are not worked on any more.
+    is worked on alone. What goes wrong in a piece is raised here, once those that were begun are done; pieces that were not
+    begun are not worked on any more.
     """
     if len(pieces) <= 1 or n_threads() == 1:
         yield from map(work, pieces)
@@ -89,7 +91,10 @@ def in_pieces(n: int, work: Callable[[slice], None]) -> None:
 
 @contextmanager
 def begun(work: Callable[[], Found], *, at_once: bool) -> Iterator[Callable[[], Found]]:
-    """Gives a function that returns what `work` finds; with `at_once`, that runs beside whatever the block does first."""
+    """Gives a function that returns what `work` finds; with `at_once`, that runs beside whatever the block does first.
+
+    The block ends when the work is done, also where it raises.
+    """
     if not at_once or n_threads() == 1:
         yield work
         return

@@ -96,8 +96,8 @@ class LocalColumns:
         self._stays: IntArray | None = None
         """Positions in the table of the records that are not left out; None where none is."""
         self._coded: tuple[CodedValues, ...] | None = None
-        self._combination: IntArray = np.zeros(0, dtype=np.int32)
-        """Row of the frequency table of every record that is not left out; set by `count`."""
+        self.combinations: IntArray = np.zeros(0, dtype=np.int32)
+        """Row of the frequency table of every record that is not left out, in the order of the input; set by `count`."""
         self._sensitive: IntArray | None = None
         """Codes of the values of `roles.diverse`, of every record that is not left out; set by `count`."""
 
@@ -178,9 +178,9 @@ class LocalColumns:
             domain, is_missing = missingness(name, np.isnan(self.numbers(name)))
             columns.append(is_missing)
             all_domains.append(domain)
-        table, self._combination = count_combinations(columns, all_domains, n_records=n_staying, rank=rank_by_hash)
+        table, self.combinations = count_combinations(columns, all_domains, n_records=n_staying, rank=rank_by_hash)
         if self._persons is not None:
-            persons = count_persons(self._combination, self._persons.numbers, n_combinations=table.n_combinations)
+            persons = count_persons(self.combinations, self._persons.numbers, n_combinations=table.n_combinations)
             table = replace(table, persons=persons)
         if self._roles.diverse:
             table = replace(table, sensitive=self._count_sensitive())
@@ -189,31 +189,31 @@ class LocalColumns:
     def _count_sensitive(self) -> dict[str, SensitiveCounts]:
         """The sensitive values of the records that are not left out, by column; their codes are held for the batches."""
         found: dict[str, SensitiveCounts] = {}
-        codes = np.empty((len(self._combination), len(self._roles.diverse)), dtype=np.int64)
+        codes = np.empty((len(self.combinations), len(self._roles.diverse)), dtype=np.int64)
         for j, name in enumerate(self._roles.diverse):
             values, places = encode(self._table.column(name), name, self._source.name)
             if self._stays is not None:
                 values, places = only_occurring(values, places[self._stays])
             of_value, n_values, is_ordered = code_values_in_order(values)
             codes[:, j] = of_value[places]
-            found[name] = count_sensitive(self._combination, codes[:, j], n_values=n_values, is_ordered=is_ordered)
+            found[name] = count_sensitive(self.combinations, codes[:, j], n_values=n_values, is_ordered=is_ordered)
         self._sensitive = codes
         return found
 
     def _by_class(self, recoding: Recoding) -> IntArray:
         """Class id of every record that is not left out, or SUPPRESSED, shape (n_staying,)."""
-        return _looked_up(recoding.class_of.astype(np.int32, copy=False), self._combination)
+        return _looked_up(recoding.class_of.astype(np.int32, copy=False), self.combinations)
 
     def n_formulas(self, name: str) -> int:
         return n_formulas(self._table.column(name))
 
     def whole_records(self, shares: FloatArray, *, identifiers: Sequence[str]) -> WholeRecords:
         staying = np.arange(self.n_records) if self._stays is None else self._stays
-        records = np.flatnonzero(are_taken(shares, self._combination, staying))
+        records = np.flatnonzero(are_taken(shares, self.combinations, staying))
         rows = staying[records]
         return in_canonical_order(
             WholeRecords(
-                combinations=self._combination[records],
+                combinations=self.combinations[records],
                 values=self.epsilon_quasis(records),
                 kept=whole_columns(taken_rows(self._table.select(self._roles.kept), rows)),
                 identifiers=whole_columns(taken_rows(self._identifiers(identifiers), rows)),
@@ -277,29 +277,35 @@ class LocalColumns:
         """Labels, noisy values and kept columns of the released records, in the order in which they will be published.
 
         Algorithm 1, lines 8 to 10. Every column is copied, so that no shared buffer, dictionary or metadata holds a
-        value of a record that was left out. That is done when rows are asked for.
+        value of a record that was left out, and nothing that happens to the input afterwards changes the release. Labels and
+        noisy values are put beside kept columns when rows are asked for.
         """
         self._numbers.clear()
         self._coded = self._persons = self._sensitive = None
-        fields = {name: self._table.schema.field(name) for name in self._roles.kept}
-        takers = {
-            name: taker(self._table.column(name), codes_text=shown_type(field) == field.type)
-            for name, field in fields.items()
-        }
-        self._table = self._table.drop_columns(list(fields))
         stays, roles, integers = self._stays, self._roles, self._integers.intersection(whole)
+        fields = {name: self._table.schema.field(name) for name in roles.kept}
+        columns = {name: self._table.column(name) for name in roles.kept}
+        self._table = self._table.drop_columns(list(fields))
+        rows = released.records[released.order]
+        rows = rows if stays is None else stays[rows]
 
-        def table_of(rows: slice) -> pa.Table:
-            records, class_ids, published = released.at(rows)
+        def taken(name: str) -> pa.Array | pa.ChunkedArray:
+            take = taker(columns.pop(name), codes_text=shown_type(fields[name]) == fields[name].type)
+            return take(rows)
+
+        kept_columns = dict(zip(fields, each_of(list(fields), taken), strict=True))
+
+        def table_of(own: slice) -> pa.Table:
+            first, last, _ = own.indices(len(rows))
 
             def kept(name: str) -> tuple[pa.Field, pa.Array | pa.ChunkedArray]:
-                column = takers[name](records if stays is None else stays[records])
+                column = kept_columns[name].slice(first, last - first)
                 return taken_field(fields[name], column.type), column
 
+            class_ids, published = released.at(own)
             return merged_table(roles, recoding, class_ids, published, kept, integers=integers)
 
         def linkage() -> tuple[IntArray, IntArray]:
-            records, class_ids, _ = released.at(slice(None))
-            return records if stays is None else stays[records], class_ids
+            return rows, released.class_ids[released.order]
 
-        return LocalMerged(table_of, linkage, self._source, n_records=len(released.order), input_types=self.input_types)
+        return LocalMerged(table_of, linkage, self._source, n_records=len(rows), input_types=self.input_types)

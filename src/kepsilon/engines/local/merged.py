@@ -36,10 +36,10 @@ class ReleasedRecords:
     order: IntArray
     """For every row of the release, its place in these arrays, shape (n_released,)."""
 
-    def at(self, rows: slice) -> tuple[IntArray, IntArray, FloatArray]:
-        """Positions, class ids and noisy values at some rows of the release."""
+    def at(self, rows: slice) -> tuple[IntArray, FloatArray]:
+        """Class ids and noisy values at some rows of the release."""
         places = self.order[rows]
-        return self.records[places], self.class_ids[places], self.published[places]
+        return self.class_ids[places], self.published[places]
 
 
 class LocalMerged:

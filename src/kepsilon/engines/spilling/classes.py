@@ -79,13 +79,13 @@ class SpilledClasses:
 
         def drawn(place: int) -> Found:
             own = self._stored[place]
-            store = self._noisy.store_for(own, sources[place])
-
-            def store_in_turn(part: Batch, published: FloatArray, stays: BoolArray) -> None:
-                turns.wait_for(place)  # so that a seed puts the same records into the same buckets
-                store(part, published, stays)
-
             with turns.ending(place):
+                store = self._noisy.store_for(own, sources[place])
+
+                def store_in_turn(part: Batch, published: FloatArray, stays: BoolArray) -> None:
+                    turns.wait_for(place)  # so that a seed puts the same records into the same buckets
+                    store(part, published, stays)
+
                 found = draw(own.read(self._room), sources[place], store_in_turn)
                 own.bucket.remove_kept()
             return found

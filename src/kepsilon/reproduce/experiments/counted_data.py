@@ -14,6 +14,7 @@ from kepsilon import AnonymisationError, Policy, Prediction, explore
 from kepsilon.count import Counted, read_and_count
 from kepsilon.engines.arrow.tables import table_from
 from kepsilon.engines.choose import local_engine
+from kepsilon.engines.local.columns import LocalColumns
 from kepsilon.engines.protocol import Batch
 from kepsilon.evaluate.expectations import Expectations
 from kepsilon.json_values import Json
@@ -62,11 +63,16 @@ class CountedData:
         return {k: partition for k, partition in found.items() if isinstance(partition, KAnonymised)}
 
     def batch(self, recoding: Recoding) -> Batch:
-        """The released records of a partition, all together and in the order of the input."""
-        (batch,) = self.counted.columns.preview(recoding).each(lambda whole: whole)
-        if not isinstance(batch, Batch):
+        """The released records of a partition, all together and in the order of their classes."""
+        found = list(self.counted.columns.preview(recoding).each(lambda own: own))
+        batches = [own for own in found if isinstance(own, Batch)]
+        if len(batches) < len(found):
             raise TypeError("the local engine holds all records")
-        return batch
+        return Batch(
+            classes=slice(0, recoding.n_classes),
+            class_ids=np.concatenate([own.class_ids + np.int32(own.classes.start) for own in batches]),
+            values=np.concatenate([own.values for own in batches]),
+        )
 
     def class_ids(self, recoding: Recoding) -> IntArray:
         """Class id of every counted record in the order of the input, or SUPPRESSED."""
@@ -74,9 +80,9 @@ class CountedData:
 
     def combinations(self) -> IntArray:
         """Position of every counted record's combination in the frequency table, in the order of the input."""
-        table = self.counted.table
-        each_alone = Recoding(class_of=np.arange(table.n_combinations), sizes=table.counts, attributes=())
-        return self.batch(each_alone).class_ids
+        if not isinstance(self.counted.columns, LocalColumns):
+            raise TypeError("the local engine holds all records")
+        return self.counted.columns.combinations
 
     def noisy_classes(self, partition: KAnonymised, policy: Policy) -> NoisyClasses:
         """The classes of a partition with what the policy's noise leads to expect."""
