@@ -347,7 +347,7 @@ def test_check_says_what_a_policy_achieves(case, kepsilon_command):
     assert finding["records"]["suppressed_by_k"] == record["records"]["suppressed_by_k"]
     assert finding["classes"]["count"] == record["classes"]["count"]
     plain = kepsilon_command("check", case / "people.csv", "-p", case / "policy.toml")
-    assert "k then counts records, not persons" in " ".join(plain.out.split())
+    assert "a class of k records can hold fewer than k persons" in " ".join(plain.out.split())
     assert "CANARY" not in plain.out + plain.err
 
 
