@@ -56,8 +56,9 @@ def test_means_of_the_runs_are_the_closed_forms(measured):
         for name in ("error", "risk", "risk_paper_ties"):
             found = cell[name]
             standard_error = found["deviation"] / np.sqrt(measured["runs"])
-            # Rounding to one decimal is no part of the closed form: less than half a step of about 80 kilograms.
-            slack = 0.05 / 60 if name == "error" else 0.005 * found["expected"]
+            # Rounding to one decimal is no part of the closed form: less than half a step of about 80 kilograms. It also makes
+            # some values lie half-way between two originals, which the paper counts as links to both.
+            slack = {"error": 0.05 / 60, "risk": 0.005 * found["expected"]}.get(name, 0.015 * found["expected"])
             assert abs(found["mean"] - found["expected"]) < 5 * standard_error + slack, (
                 one["k"],
                 cell["epsilon"],
