@@ -68,7 +68,7 @@ def test_wide_records_make_small_row_groups(tmp_path):
     written([table(wide=True)], path)
     metadata = pq.read_metadata(path)
     sizes = [metadata.row_group(i).num_rows for i in range(metadata.num_row_groups)]
-    assert max(sizes) * 4000 <= 32 << 20
+    assert max(sizes) * 4000 <= 64 << 20
     assert len(set(sizes[:-1])) == 1
 
 
