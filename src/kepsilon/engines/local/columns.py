@@ -46,7 +46,10 @@ def _looked_up(values: _Numbers, places: IntArray) -> _Numbers:
     found: _Numbers = np.empty(len(places), dtype=values.dtype)
 
     def fill(part: slice) -> None:
-        np.take(values, places[part], out=found[part], mode="clip")  # no place is beyond; else NumPy would copy first
+        own = places[part]
+        if own.min() < 0 or own.max() >= len(values):
+            raise IndexError("there is no value at some place")
+        np.take(values, own, out=found[part], mode="clip")  # with its own check NumPy would copy first
 
     in_pieces(len(places), fill)
     return found
