@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Counts how often the audit's tests of noise are wrong about honest noise, and writes the table in docs/reference/audit.md anew.
+"""Counts how often the audit's tests of noise are wrong about honest noise, and writes the table in docs/audit.md anew.
 
     python benchmarks/audit_calibration.py            # some minutes of one core; the same table on every run
     python benchmarks/audit_calibration.py --quick    # a hundred draws of each, printed only
@@ -54,7 +54,7 @@ SHAPES: dict[str, dict[str, Any]] = {
 }
 """What each shape changes in the policy of the made-up patients."""
 
-PAGE = ROOT / "docs" / "reference" / "audit.md"
+PAGE = ROOT / "docs" / "audit.md"
 BEGIN, END = "<!-- calibration: written by benchmarks/audit_calibration.py -->", "<!-- end of calibration -->"
 
 

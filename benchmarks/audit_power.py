@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Measures how often the audit notices each tampering, and writes the tables in docs/reference/audit.md anew.
+"""Measures how often the audit notices each tampering, and writes the tables in docs/audit.md anew.
 
     python benchmarks/audit_power.py             # fifteen minutes on an idle machine; the same tables on every run
     python benchmarks/audit_power.py --missing   # only tamperings that the tables have no line of yet
@@ -28,7 +28,7 @@ from material.usefulness import useless_is_accepted  # noqa: E402
 RUNS = {300: 20, 3_000: 8, 30_000: 2}
 """Releases of each number of records that are tampered with."""
 QUICK = {300: 2, 3_000: 2}
-PAGE = ROOT / "docs" / "reference" / "audit.md"
+PAGE = ROOT / "docs" / "audit.md"
 
 
 @dataclass(frozen=True)

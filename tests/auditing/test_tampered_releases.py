@@ -42,7 +42,7 @@ def test_half_the_noise_is_broken_and_twice_the_noise_a_warning(epsilon, n):
 
 @pytest.mark.parametrize("epsilon", [0.5, 2, 4])
 def test_half_the_noise_is_caught_without_a_linkage(epsilon):
-    """A thousand records are enough where noise is not small against the class; see docs/reference/audit.md for larger ε."""
+    """A thousand records are enough where noise is not small against the class; see docs/audit.md for larger ε."""
     case = released(patients(1100), patients_policy(epsilon=epsilon))
     checks, shown = broken_checks(scaled_noise(case, 0.5), with_linkage=False)
     assert "noise" in checks, shown

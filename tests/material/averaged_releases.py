@@ -353,4 +353,4 @@ TAMPERINGS: dict[str, AverageTampering] = {
         change=independent_draws, setting="noise on two", n=4000, **NOISE
     ),
 }
-"""Everything that is done to averages. A new one is a function and a line; docs/reference/audit.md has the power of each."""
+"""Everything that is done to averages. A new one is a function and a line; docs/audit.md has the power of each."""

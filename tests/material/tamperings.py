@@ -2,7 +2,7 @@
 """Everything that is done to a release to see whether the audit notices: one table of named tamperings.
 
 A tampering takes a sound case and gives the tampered one. A new one is a function and one line in `TAMPERINGS`; the tests
-in tests/auditing/test_tamperings.py and the table of powers in docs/reference/audit.md then have it. `make tamper` runs them.
+in tests/auditing/test_tamperings.py and the table of powers in docs/audit.md then have it. `make tamper` runs them.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ class Tampering:
     setting: str = "plain"
     """The data and policy of the release that is tampered with, by name in `SETTINGS`."""
     in_table: bool = False
-    """Whether docs/reference/audit.md has a line of its power."""
+    """Whether docs/audit.md has a line of its power."""
 
 
 def before_rounding(case: Case, column: str = "height", step: float = 0.1) -> np.ndarray:
