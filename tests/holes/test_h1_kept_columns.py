@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import kepsilon as ke
-from material.dirty_columns import FLAT, buffers_of, coded, dirty, nested_types, token
+from material.dirty_columns import FLAT, TEXT, buffers_of, coded, dirty, nested_types, token
 
 N = 64
 LONELY = 3
@@ -469,3 +469,40 @@ def test_h1_an_order_that_nothing_states_is_not_that_of_the_input(how, memory, t
         if pa.types.is_dictionary(column.type):
             assert not column.type.ordered
             assert column.combine_chunks().dictionary.to_pylist() == ["a", "k", "m", "z"]
+
+
+def noted(name: str, kind: pa.DataType) -> pa.Field:
+    return pa.field(name, kind, metadata={b"note": TEXT})
+
+
+NOTED = {
+    "a structure": pa.struct([noted("a", pa.string())]),
+    "a list": pa.list_(noted("item", pa.string())),
+    "a large list": pa.large_list(noted("item", pa.string())),
+    "a list of a fixed size": pa.list_(noted("item", pa.string()), 2),
+    "a list inside a structure": pa.struct([pa.field("a", pa.list_(noted("item", pa.int32())))]),
+}
+
+
+@pytest.mark.parametrize("source", ["frame", "parquet", "arrow", "spilt"])
+@pytest.mark.parametrize("name", NOTED)
+def test_h1_a_note_on_a_field_inside_a_column_is_not_released(tmp_path, name, source):
+    """Metadata can hold anything; Arrow calls two types the same that differ in it."""
+    kind = NOTED[name]
+    original = table([pa.string()]).drop_columns(["s0"])
+    value = pa.array([None], kind)
+    original = original.append_column("s0", pa.chunked_array([pa.concat_arrays([value] * N)], type=kind))
+    given = original
+    if source in ("parquet", "spilt"):
+        given = tmp_path / "in.parquet"
+        pq.write_table(original, given)
+    if source == "arrow":
+        given = tmp_path / "in.arrow"
+        with pa.OSFile(str(given), "wb") as sink, pa.ipc.new_file(sink, original.schema) as writer:
+            writer.write_table(original)
+    assert TEXT in original.schema.serialize().to_pybytes()
+    more = {"memory": "300MB", "spill_folder": tmp_path} if source == "spilt" else {}
+    release = ke.anonymise(given, policy(1), **more)
+    assert TEXT not in release.frame.schema.serialize().to_pybytes()
+    assert TEXT not in pq.read_schema(release.write(tmp_path / "out.parquet").path).serialize().to_pybytes()
+    assert TEXT not in release.write(tmp_path / "out.arrow").path.read_bytes()

@@ -39,7 +39,7 @@ def movable(table: pa.Table) -> pa.Table:
     schema = moved_schema(table.schema)
     columns = []
     for own, moved, column in zip(table.schema, schema, table.columns, strict=True):
-        is_moved = moved.type == own.type
+        is_moved = moved.type.equals(own.type, check_metadata=True)
         chunks = column.chunks if is_moved else [_moved(chunk, moved.type) for chunk in column.chunks]
         columns.append(column if is_moved else pa.chunked_array(chunks, type=moved.type))
     return pa.Table.from_arrays(columns, schema=schema)
