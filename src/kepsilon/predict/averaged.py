@@ -2,8 +2,9 @@
 """Averages of neighbours before they are released: which records are averaged together, and every figure that follows.
 
 Groups depend on the values alone, so that what is predicted here is what is released; only where further requirements
-look at equal values, chance decides which of them come together. An attacker who knows all true values can make the same
-groups, and then guesses within them: nobody does better, and risk is exact.
+look at equal values, chance decides which of them come together, and the largest risk of one record is that of the worst
+chance. An attacker who knows all true values can make the same groups, and then guesses within them: nobody does better,
+and risk is exact.
 """
 
 from __future__ import annotations
@@ -46,6 +47,8 @@ class AveragedBatch:
     """How many records, or persons, a group was to have at least."""
     precisions: Sequence[Fraction]
     groups: Groups
+    persons: IntArray | None
+    """Whose record each record is, shape (n_records,); None where every record is a person."""
     exact: FloatArray
     """The average of each group before it is rounded, shape (n_groups, n_epsilon_quasis)."""
     members: Members | None
@@ -98,6 +101,22 @@ class AveragedBatch:
             n_over_nine_tenths=int(members.counts[shares > 0.9].sum()),
         )
 
+    @property
+    def largest_possible(self) -> float:
+        """How sure whoever knows all true values can be of one record, whichever of equal records are in which group.
+
+        Joined groups are no smaller than they were, and none of their persons has a larger share; so where chance decides
+        which groups are joined, no release shows more than the groups before that.
+        """
+        apart = self.groups.before_joining
+        if apart is None:
+            return self.links.largest
+        _, sets = np.unique(np.where(apart < 0, self.sets, apart + len(apart)), return_inverse=True)
+        if self.persons is None:
+            return float(1 / np.bincount(sets).min())
+        members = members_of(self.persons, sets, n_classes=int(sets.max()) + 1)
+        return float((members.counts / np.bincount(sets)[members.class_ids]).max())
+
     def published(self, policy: Policy) -> FloatArray:
         """What every record publishes if nothing is drawn, shaped like `values`."""
         return averages_of(self.groups, _precisions(policy))[self.groups.of_record]
@@ -144,6 +163,7 @@ def average_batch(
         asked=policy.averages.group,
         precisions=_precisions(policy),
         groups=groups,
+        persons=batch.persons,
         exact=unrounded_averages_of(groups, _precisions(policy)),
         members=members,
         sets=sets,

@@ -106,7 +106,7 @@ def averaged_outlook_of_batch(
         raise TypeError("a class in parts has no averages")
     n_classes = batch.classes.stop - batch.classes.start
     ranges = ranges_of(batch.values, batch.class_ids, n_classes=n_classes, policy=policy)
-    links = averaged.links
+    links, largest = averaged.links, averaged.largest_possible
     members = None
     if batch.persons is not None:
         members = members_of(batch.persons, batch.class_ids, n_classes=n_classes)
@@ -120,8 +120,8 @@ def averaged_outlook_of_batch(
                 n_records=len(batch.class_ids),
                 errors=_expected_errors(averaged, ranges.low, ranges.high, batch.class_ids, policy, epsilon, within),
                 links=ExpectedLinks(fair=Estimate(total=links.fair), paper=Estimate(total=links.paper)),
-                largest_possible=links.largest,
-                largest_possible_by_matching=links.largest,
+                largest_possible=largest,
+                largest_possible_by_matching=largest,
                 suppressed=None,
             )
             for epsilon in epsilons

@@ -363,3 +363,65 @@ def test_a_range_outside_the_domain_is_refused():
 def test_sizes_of_groups_may_be_an_array():
     grid = ke.explore(pa.table(people()), policy({"group": 8}), k=[5], group=np.array([8, 20]), algorithm=["ola"])
     assert grid.groups == [8, 20]
+
+
+def ties(n=24) -> dict[str, list]:
+    """One class in which nearly all are equally tall, so that chance decides who is in which group.
+
+    In the order of the table itself, all but one group of four have one illness.
+    """
+    return {
+        "patient": [f"P{max(0, i - 2):02}" for i in range(n)],
+        "height": [180.0 if i == n - 1 else 170.0 for i in range(n)],
+        "illness": [f"illness {max(0, i - n + 6)}" for i in range(n)],
+    }
+
+
+def diverse(averages, **more) -> ke.Policy:
+    return ke.Policy.from_dict(
+        {
+            "k": 4,
+            "algorithm": "mondrian",
+            "averages": averages,
+            "attributes": {
+                "patient": {"role": "identifier"},
+                "height": {"role": "epsilon-quasi", "precision": 1, "range": [100, 250], "accept_useless": "a test"},
+                "illness": {"role": "sensitive", "l_diversity": {"distinct": 3}, "accept_leak": "a test"},
+            },
+            **more,
+        }
+    )
+
+
+@pytest.mark.parametrize("who", [{"records_are_persons": True}, {"person": "patient"}])
+@pytest.mark.parametrize("averages", [{"group": 4}, {"group": 4, "noise": True}])
+def test_no_draw_shows_smaller_groups_than_were_foreseen(averages, who):
+    """Which of some equal records are in which group is chance, and so are the groups that have to be joined."""
+    noise = {"epsilon": 8} if averages.get("noise") else {}
+    if noise and "person" in who:
+        noise |= {"epsilon_per": "record"}
+    asked = diverse(averages, **who, **noise)
+    foreseen = ke.check(pa.table(ties()), asked).to_json()["linking_risk"]["largest_possible_by_matching"]
+    drawn = [
+        ke.anonymise(pa.table(ties()), asked, unsafe_seed=seed).record.to_json()["linking_risk"]["largest"]
+        for seed in range(30)
+    ]
+    assert len(set(drawn)) > 1, "the table has to leave something to chance"
+    assert max(drawn) <= foreseen <= (1 / 2 if "person" in who else 1 / 4)
+
+
+def test_a_limit_on_single_risk_holds_whatever_is_drawn():
+    """Refused before the draw where some draw could be above it, also if the groups of most draws are larger."""
+    asked = diverse({"group": 4}, records_are_persons=True, max_individual_risk=0.13)
+    with pytest.raises(ke.AnonymisationError, match="max_individual_risk"):
+        ke.anonymise(pa.table(ties()), asked)
+    asked = diverse({"group": 4}, records_are_persons=True, max_individual_risk=0.25)
+    assert ke.anonymise(pa.table(ties()), asked).record.to_json()["linking_risk"]["largest"] <= 0.25
+
+
+def test_groups_without_ties_are_foreseen_exactly():
+    """Joined groups follow from the values where no two records are equal: the limit is held against these."""
+    original = {**ties(), "height": [150.0 + i for i in range(24)]}
+    asked = diverse({"group": 4}, records_are_persons=True)
+    risk = ke.anonymise(pa.table(original), asked).record.to_json()["linking_risk"]
+    assert risk["largest_possible"] == risk["largest"] < 1 / 4

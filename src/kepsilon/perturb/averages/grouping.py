@@ -20,7 +20,7 @@ from kepsilon.perturb.averages.points import FineSteps, fine_steps, spread_coord
 from kepsilon.perturb.averages.resplits import split_again
 from kepsilon.perturb.averages.segments import starts_of
 from kepsilon.randomness import ByteSource, shuffled_positions
-from kepsilon.table.arrays import FloatArray, IntArray
+from kepsilon.table.arrays import BoolArray, FloatArray, IntArray
 from kepsilon.threads import each_of
 
 _KEY_BITS = 63
@@ -46,6 +46,10 @@ class Groups:
     """What fine steps are counted from, in whole units of the precision, by group; NaN where a class has no values."""
     bits: IntArray
     """A unit has 2 to this power fine steps; shaped like `sums`."""
+    before_joining: IntArray | None = None
+    """The group of every record before groups were joined, shaped like `of_record`, and −1 in classes where groups are the
+    same in every draw. In the others chance decides which of some equal records are in which group, and so which groups have
+    to be joined. None where that is no class."""
 
     @property
     def n_groups(self) -> int:
@@ -143,7 +147,12 @@ def _together(found: Sequence[Groups], blocks: Sequence[slice], order: IntArray)
     n_before = starts_of(np.array([own.n_groups for own in found], dtype=np.int64)).tolist()
     if found:
         of_record[order] = np.concatenate([own.of_record + n for own, n in zip(found, n_before, strict=True)])
+    before_joining = None
+    if any(own.before_joining is not None for own in found):
+        before_joining = np.empty_like(of_record)
+        before_joining[order] = np.concatenate(_numbered_on(found))
     return Groups(
+        before_joining=before_joining,
         of_record=of_record,
         sizes=np.concatenate([own.sizes for own in found]),
         class_ids=np.concatenate([own.class_ids + block.start for own, block in zip(found, blocks, strict=True)]),
@@ -151,6 +160,18 @@ def _together(found: Sequence[Groups], blocks: Sequence[slice], order: IntArray)
         bases=np.concatenate([own.bases for own in found]),
         bits=np.concatenate([own.bits for own in found]),
     )
+
+
+def _numbered_on(found: Sequence[Groups]) -> list[IntArray]:
+    """The groups before they were joined, block by block, with a number of its own for each; −1 stays."""
+    n_before = 0
+    numbers = []
+    for own in found:
+        n = len(own.of_record)
+        numbers.append(np.full(n, -1) if own.before_joining is None else own.before_joining.copy())
+        numbers[-1][numbers[-1] >= 0] += n_before  # a block has no more groups than records
+        n_before += n
+    return numbers
 
 
 def _group_block(
@@ -170,15 +191,24 @@ def _group_block(
         fine_steps(values[:, j], class_ids, sizes_here, precision=precision, attribute=j)
         for j, precision in enumerate(precisions)
     ]
+    points, before_joining = columns, None
+    point_classes: IntArray = class_ids
     if persons is None:
-        of_record, classes = _groups_of_points(columns, class_ids, sizes_here, group=group, values=values)
+        of_point, classes = _groups_of_points(columns, class_ids, sizes_here, group=group, values=values)
+        of_record = of_point
     else:
-        of_record, classes = _groups_of_persons(columns, class_ids, sizes_here, persons, group=group)
+        of_person, counts, points, point_classes = _points_of_persons(columns, class_ids, persons)
+        n_persons = np.bincount(point_classes, minlength=len(sizes_here))
+        of_point, classes = _groups_of_points(points, point_classes, n_persons, group=group, weights=counts)
+        of_record = of_point[of_person]
     if meets is not None:
+        is_open = _left_to_chance(points, point_classes, of_point)
+        if is_open.any():
+            before_joining = np.where(is_open[class_ids], of_record, -1)
         # Which group is nearest may hang on the last bit of a sum of doubles, and so on the order of the records.
         order = _order_of_values(columns, class_ids)
-        points = spread_coordinates([own.taken(order) for own in columns], class_ids, sizes_here)
-        centres = _centres(points, of_record[order], n_groups=len(classes))
+        places = spread_coordinates([own.taken(order) for own in columns], class_ids, sizes_here)
+        centres = _centres(places, of_record[order], n_groups=len(classes))
         of_record, classes = merge_failing(of_record, classes, centres, meets)
     n_groups = len(classes)
     return Groups(
@@ -188,7 +218,21 @@ def _group_block(
         sums=np.column_stack([_whole_sums(own.steps, of_record, n_groups) for own in columns]),
         bases=np.column_stack([own.bases[classes] for own in columns]),
         bits=np.column_stack([own.bits[classes] for own in columns]),
+        before_joining=before_joining,
     )
+
+
+def _left_to_chance(columns: Sequence[FineSteps], class_ids: IntArray, groups: IntArray) -> BoolArray:
+    """Classes in which equal points are in several groups, so that chance decides which of them is where; by class."""
+    order = _order_of_values(columns, class_ids)
+    is_open = np.zeros(int(class_ids.max(initial=-1)) + 1, dtype=np.bool_)
+    own, of_point = class_ids[order], groups[order]
+    are_apart = (own[1:] == own[:-1]) & (of_point[1:] != of_point[:-1])
+    for column in columns:
+        steps = column.steps[order]
+        are_apart &= steps[1:] == steps[:-1]
+    is_open[own[1:][are_apart]] = True
+    return is_open
 
 
 def _order_of_values(columns: Sequence[FineSteps], class_ids: IntArray, *, weights: IntArray | None = None) -> IntArray:
@@ -231,10 +275,11 @@ def _groups_of_points(
     return of_point, classes
 
 
-def _groups_of_persons(
-    columns: Sequence[FineSteps], class_ids: IntArray, sizes: IntArray, persons: IntArray, *, group: int
-) -> tuple[IntArray, IntArray]:
-    """The group of each record, and the class of each group, where all records of a person in a class stay together."""
+def _points_of_persons(
+    columns: Sequence[FineSteps], class_ids: IntArray, persons: IntArray
+) -> tuple[IntArray, IntArray, list[FineSteps], IntArray]:
+    """All records of a person in a class as one point: the point of each record, and of each point its records, its place
+    and its class."""
     _, numbers = np.unique(persons, return_inverse=True)
     keys = class_ids * np.int64(int(numbers.max(initial=0)) + 1) + numbers
     _, first, of_person, counts = np.unique(keys, return_index=True, return_inverse=True, return_counts=True)
@@ -243,8 +288,6 @@ def _groups_of_persons(
     place: IntArray = np.empty_like(by_first)
     place[by_first] = np.arange(len(by_first))
     of_person, counts = place[of_person], counts[by_first]
-    person_classes = class_ids[first[by_first]]
-    n_persons = np.bincount(person_classes, minlength=len(sizes))
     points = [
         FineSteps(
             steps=np.rint(_whole_sums(own.steps, of_person, len(counts)) / counts).astype(np.int64),
@@ -253,8 +296,7 @@ def _groups_of_persons(
         )
         for own in columns
     ]
-    of_point, classes = _groups_of_points(points, person_classes, n_persons, group=group, weights=counts)
-    return of_point[of_person], classes
+    return of_person, counts, points, class_ids[first[by_first]]
 
 
 def _whole_sums(steps: IntArray, of_record: IntArray, n: int) -> IntArray:
