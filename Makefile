@@ -8,7 +8,10 @@ BIN := $(VENV)/bin
 demo: $(VENV)/.installed
 	$(BIN)/kepsilon demo -o kepsilon-demo
 
+# Many tests start a command of their own, which takes twice as long where Python has to compile the package first; some
+# machines tell it not to keep what it compiled.
 test: $(VENV)/.installed-test
+	$(BIN)/python -m compileall -q src
 	$(BIN)/python -m pytest -n auto
 
 # Two rigs with random cases (tests/rigs); `make test` runs a part of them with fixed seeds.
