@@ -17,8 +17,8 @@ from typing import Any
 
 import pyarrow as pa
 
-_MAGIC = b"PAR1"
-_TAIL = struct.Struct("<I4s")
+MAGIC = b"PAR1"
+TAIL = struct.Struct("<I4s")
 
 _CODECS = ("UNCOMPRESSED", "SNAPPY", "GZIP", "LZO", "BROTLI", "LZ4", "ZSTD", "LZ4")
 """Names of the ways to compress, by number; Arrow has one name for the two forms of LZ4."""
@@ -44,17 +44,17 @@ def chunks_of(file: Path) -> list[list[Chunk]]:
     """The column chunks of each row group; Arrow's own error where the footer is damaged."""
     with file.open("rb") as opened:
         size = opened.seek(0, 2)
-        opened.seek(max(0, size - _TAIL.size))
+        opened.seek(max(0, size - TAIL.size))
         tail = opened.read()
-        if len(tail) != _TAIL.size or tail[4:] != _MAGIC:
+        if len(tail) != TAIL.size or tail[4:] != MAGIC:
             raise _damaged()
-        n_footer = _TAIL.unpack(tail)[0]
-        if n_footer > size - _TAIL.size:
+        n_footer = TAIL.unpack(tail)[0]
+        if n_footer > size - TAIL.size:
             raise _damaged()
-        opened.seek(size - _TAIL.size - n_footer)
+        opened.seek(size - TAIL.size - n_footer)
         footer = opened.read(n_footer)
     try:
-        groups = _Compact(footer).struct()[4]
+        groups = Compact(footer).struct()[4]
         return [[_chunk(column[3]) for column in group[1]] for group in groups]
     except (IndexError, KeyError, TypeError, AttributeError, UnicodeDecodeError, RecursionError):
         raise _damaged() from None
@@ -78,7 +78,7 @@ def _chunk(metadata: Mapping[int, Any]) -> Chunk:
     )
 
 
-class _Compact:
+class Compact:
     """Reads values of Thrift's compact protocol, one after the other; a struct is a dictionary by field number."""
 
     def __init__(self, content: bytes) -> None:
@@ -95,9 +95,14 @@ class _Compact:
         while head := self._byte():
             step, kind = head >> 4, head & 15
             number = number + step if step else self._signed()
-            fields[number] = kind == 1 if kind in (1, 2) else self._value(kind)
+            fields[number] = kind == 1 if kind in (1, 2) else self._member(number, kind)
         self._depth -= 1
         return fields
+
+    def _member(self, number: int, kind: int) -> Any:
+        """The value of a field of a struct by its number, or of a list by its place."""
+        del number
+        return self._value(kind)
 
     def _value(self, kind: int) -> Any:
         match kind:
@@ -122,7 +127,7 @@ class _Compact:
         n, kind = head >> 4, head & 15
         if n == 15:
             n = self._unsigned()
-        return [self._value(kind) for _ in range(n)]
+        return [self._member(i, kind) for i in range(n)]
 
     def _map(self) -> list[tuple[Any, Any]]:
         n = self._unsigned()

@@ -5,7 +5,10 @@ from __future__ import annotations
 
 import base64
 import contextlib
+from collections import deque
+from collections.abc import Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -15,6 +18,8 @@ from pyarrow import parquet
 from kepsilon.sources.columns import CODED_TEXT, in_one_piece, movable, moved_type, shown_type
 from kepsilon.sources.even_parts import EvenParts
 from kepsilon.sources.kept_types import released_type
+from kepsilon.sources.parquet_footer import MAGIC
+from kepsilon.sources.parquet_groups import JoinedGroups
 from kepsilon.sources.rebuilding import narrowest, rebuilt
 
 _LOOKED_AT = 1 << 12
@@ -28,6 +33,9 @@ From about 100,000 different values on. Parquet would give up such a dictionary 
 what it has of it, which takes time and room.
 """
 
+_AT_A_TIME = 2
+"""Row groups that are encoded at a time; each takes its records twice and what becomes of them."""
+
 _COUNTED = 16
 """Bits of an index type for which entries are counted; wider ones have numbers for all."""
 
@@ -36,7 +44,7 @@ class ParquetWriter:
     """Writes one file.
 
     Text that repeats is written as a sorted dictionary of the values of each row group, which is fast. The schema of the
-    file says text.
+    file says text. Two row groups are made anew and encoded at a time.
     """
 
     def __init__(self, where: Path | BinaryIO, stack: contextlib.ExitStack) -> None:
@@ -44,14 +52,15 @@ class ParquetWriter:
         self._shown: pa.Schema | None = None
         """Types as whoever opens the file will see them."""
         self._parts = EvenParts(self._write_group)
-        self._kinds: list[pa.DataType] = []
-        """Types that columns are handed to Arrow in."""
         self._entries: dict[int, set[Any]] = {}
         """Entries of each column that is a dictionary in the file, by its place, as far as they have to be counted."""
-        self._writer: Any = None
+        self._layout: _Layout | None = None
+        """Known once the first records are there."""
+        self._file: BinaryIO | None = None
+        self._joined = JoinedGroups()
         self._threads: ThreadPoolExecutor | None = None
-        self._ready: Future[pa.Table] | None = None
-        """The last row group that came, which is made anew while the one before it is written."""
+        self._encoding: deque[Future[pa.Buffer]] = deque()
+        """Row groups that are not in the file yet, in order."""
 
     def write(self, table: pa.Table) -> None:
         table = movable(table)
@@ -66,46 +75,68 @@ class ParquetWriter:
     def finish(self) -> None:
         """Writes what is left, and the schema: only now it is known how many entries dictionaries have."""
         self._parts.finish()
-        self._write_ready()
-        if self._writer is not None and self._shown is not None:
+        self._wait_until(0)
+        if self._file is not None and self._layout is not None and self._shown is not None:
             shown = pa.schema([_with_entries(own, self._entries.get(i)) for i, own in enumerate(self._shown)])
             recorded = base64.b64encode(shown.serialize().to_pybytes()).decode()
-            self._writer.add_key_value_metadata({"ARROW:schema": recorded})
+            self._file.write(self._joined.footer(self._layout.encoded(None, {"ARROW:schema": recorded})))
 
     def _write_group(self, part: pa.Table) -> None:
-        """Writes a row group, or rather the one before it."""
+        """Begins to encode a row group, and writes those before it that are done."""
         assert self._shown is not None  # noqa: S101 (tables come in through `write`)
-        if self._writer is None:
-            self._kinds = [_written_type(part.column(i), field.type) for i, field in enumerate(self._shown)]
-            schema = pa.schema(list(zip(part.column_names, self._kinds, strict=True)))
-            plain = {
-                name
-                for name, column, kind in zip(part.column_names, part.columns, self._kinds, strict=True)
-                if _is_unrepeated(column, kind)
-            }
-            coded = [path for path in _leaves(schema) if path not in plain]
-            self._writer = self._stack.enter_context(
-                parquet.ParquetWriter(
-                    self._where, schema, compression="snappy", store_schema=False, use_dictionary=coded or False
-                )
-            )
+        if self._layout is None or self._threads is None:
+            self._layout = _Layout.of(part, self._shown)
+            self._file = self._opened()
+            self._file.write(MAGIC)
+            self._threads = self._stack.enter_context(ThreadPoolExecutor(_AT_A_TIME))
         for i, entries in self._entries.items():
             _add_entries(entries, part.column(i), self._shown.field(i).type)
-        if self._threads is None:
-            self._threads = self._stack.enter_context(ThreadPoolExecutor(1))
-        following = self._threads.submit(self._made_anew, part)
-        self._write_ready()
-        self._ready = following
+        self._wait_until(_AT_A_TIME - 1)
+        self._encoding.append(self._threads.submit(self._layout.encoded, part))
 
-    def _made_anew(self, part: pa.Table) -> pa.Table:
-        """The records of a row group, with nothing of others."""
-        columns = [rebuilt(in_one_piece(column), kind) for column, kind in zip(part.columns, self._kinds, strict=True)]
-        return pa.Table.from_arrays(columns, schema=self._writer.schema)
+    def _opened(self) -> BinaryIO:
+        return self._stack.enter_context(self._where.open("wb")) if isinstance(self._where, Path) else self._where
 
-    def _write_ready(self) -> None:
-        if self._ready is not None:
-            table, self._ready = self._ready.result(), None
-            self._writer.write_table(table, row_group_size=max(1, len(table)))
+    def _wait_until(self, n_left: int) -> None:
+        """Writes row groups until so many are left that are being encoded."""
+        while len(self._encoding) > n_left and self._file is not None:
+            self._file.write(self._joined.add(self._encoding.popleft().result()))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Layout:
+    """How columns are written, judged by the first records of the file."""
+
+    schema: pa.Schema
+    """Types that columns are handed to Arrow in."""
+    coded: list[str]
+    """Paths of flat columns that get a dictionary."""
+
+    @classmethod
+    def of(cls, part: pa.Table, shown: pa.Schema) -> _Layout:
+        kinds = [_written_type(part.column(i), field.type) for i, field in enumerate(shown)]
+        schema = pa.schema(list(zip(part.column_names, kinds, strict=True)))
+        plain = {
+            name
+            for name, column, kind in zip(part.column_names, part.columns, kinds, strict=True)
+            if _is_unrepeated(column, kind)
+        }
+        return cls(schema=schema, coded=[path for path in _leaves(schema) if path not in plain])
+
+    def encoded(self, part: pa.Table | None, metadata: Mapping[str, str] | None = None) -> pa.Buffer:
+        """A file with one row group: these records, with nothing of others. Without a part, it has none."""
+        sink = pa.BufferOutputStream()
+        with parquet.ParquetWriter(
+            sink, self.schema, compression="snappy", store_schema=False, use_dictionary=self.coded or False
+        ) as writer:
+            if part is not None:
+                columns = [
+                    rebuilt(in_one_piece(own), kind) for own, kind in zip(part.columns, self.schema.types, strict=True)
+                ]
+                writer.write_table(pa.Table.from_arrays(columns, schema=self.schema), row_group_size=max(1, len(part)))
+            if metadata:
+                writer.add_key_value_metadata(dict(metadata))
+        return sink.getvalue()
 
 
 def _add_entries(entries: set[Any], column: pa.ChunkedArray, kind: pa.DataType) -> None:
