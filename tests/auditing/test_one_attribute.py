@@ -13,8 +13,8 @@ from kepsilon.auditing.grouped import mean_ranks, numbered_groups, order_of
 from kepsilon.auditing.laplace_bins import LaplaceBins
 from kepsilon.auditing.nearest_links import binary_error_of_distances, nearest_links
 from kepsilon.auditing.noise_law import marginal_cdf
-from kepsilon.auditing.noise_patterns import thinner_probabilities, thinner_probability
 from kepsilon.auditing.one_attribute import OrderedClass, can_be_ordered
+from kepsilon.auditing.pattern_bounds import thinner_probabilities, thinner_probability
 
 
 def _class(seed: int, *, n: int = 60) -> tuple[np.ndarray, np.ndarray, np.ndarray, float]:

@@ -11,9 +11,9 @@ import pytest
 from kepsilon.auditing import (
     noise_law,
     noise_of_records,
-    noise_patterns,
     noise_unlinked,
     order,
+    pattern_bounds,
     published_values,
     tail_bounds,
 )
@@ -95,20 +95,20 @@ def uniform_cases(rng, n_classes=12, size=9):
 
 
 TESTS = {
-    "shared": noise_patterns.shared_probability,
-    "opposite": lambda v, ids: noise_patterns.shared_probability(v, ids, opposite=True),
-    "ties": lambda v, ids: noise_patterns.ties_probability(v, ids, lattice=noise_law.LATTICE),
-    "ties over all": lambda v, ids: noise_patterns.ties_probability(v, np.zeros_like(ids), lattice=noise_law.LATTICE),
-    "repeated": lambda v, ids: noise_patterns.repeated_probability((v + 1) / 2),
-    "follows": lambda v, ids: noise_patterns.follows_probability(v, np.linspace(-1, 1, len(v))),
-    "special": noise_patterns.special_probability,
-    "copied": lambda v, ids: noise_patterns.copied_probability(v, ids, np.arange(len(ids)) % 9),
+    "shared": pattern_bounds.shared_probability,
+    "opposite": lambda v, ids: pattern_bounds.shared_probability(v, ids, opposite=True),
+    "ties": lambda v, ids: pattern_bounds.ties_probability(v, ids, lattice=noise_law.LATTICE),
+    "ties over all": lambda v, ids: pattern_bounds.ties_probability(v, np.zeros_like(ids), lattice=noise_law.LATTICE),
+    "repeated": lambda v, ids: pattern_bounds.repeated_probability((v + 1) / 2),
+    "follows": lambda v, ids: pattern_bounds.follows_probability(v, np.linspace(-1, 1, len(v))),
+    "special": pattern_bounds.special_probability,
+    "copied": lambda v, ids: pattern_bounds.copied_probability(v, ids, np.arange(len(ids)) % 9),
     "leaning": lambda v, ids: published_values.leaning_probability(np.sign(v), ids, bias=np.zeros(len(v))),
     "leaning over all": lambda v, ids: published_values.leaning_probability(
         np.sign(v), np.zeros_like(ids), bias=np.zeros(len(v))
     ),
-    "thinner": lambda v, ids: noise_patterns.thinner_probability(v, ids, lattice=noise_law.LATTICE),
-    "thinner over all": lambda v, ids: noise_patterns.thinner_probability(
+    "thinner": lambda v, ids: pattern_bounds.thinner_probability(v, ids, lattice=noise_law.LATTICE),
+    "thinner over all": lambda v, ids: pattern_bounds.thinner_probability(
         v, np.zeros_like(ids), lattice=noise_law.LATTICE
     ),
 }
@@ -153,8 +153,8 @@ def test_classes_left_out_as_a_whole_make_no_pattern():
         sums = np.abs(np.bincount(ids, weights=values))
         gone = np.argsort(sums)[:4]
         stays = ~np.isin(ids, gone)
-        part = noise_patterns.shared_probability(values[stays], ids[stays], n_absent=4, least=9)
-        assert part >= noise_patterns.shared_probability(values, ids) - 1e-12
+        part = pattern_bounds.shared_probability(values[stays], ids[stays], n_absent=4, least=9)
+        assert part >= pattern_bounds.shared_probability(values, ids) - 1e-12
 
 
 def test_patterns_that_are_there_are_found():
@@ -173,7 +173,7 @@ def test_patterns_that_are_there_are_found():
     assert TESTS["special"](np.where(ids == 3, 0.9, values), ids) < 1e-5
     assert TESTS["leaning"](np.where(ids % 2, 1.0, -1.0) * np.abs(values), ids) < 1e-8
     twice = np.concatenate([values[:100], values[:100], values[200:]])
-    assert noise_patterns.copied_probability(twice, np.arange(3000) // 100, np.arange(3000) % 100) < 1e-8
+    assert pattern_bounds.copied_probability(twice, np.arange(3000) // 100, np.arange(3000) % 100) < 1e-8
     thin = np.where(ids % 10 == 0, 2 * (1 - (1 - (values + 1) / 2) ** 0.25) - 1, values)
     assert TESTS["thinner"](thin, ids) < 1e-8
 

@@ -18,8 +18,9 @@ from kepsilon.auditing.bounded_law import largest_density
 from kepsilon.auditing.case import AuditCase
 from kepsilon.auditing.claimed_law import below, lattice_share
 from kepsilon.auditing.noise_law import Rounding
-from kepsilon.auditing.noise_patterns import N_BLOCKS, evidence_bound, last_digits
+from kepsilon.auditing.noise_patterns import N_BLOCKS, last_digits
 from kepsilon.auditing.one_draw import has_own_draw
+from kepsilon.auditing.pattern_bounds import evidence_bound
 from kepsilon.auditing.stated_laws import is_bounded
 from kepsilon.auditing.tail_bounds import chernoff_bound
 from kepsilon.table.arrays import BoolArray, FloatArray, IntArray
