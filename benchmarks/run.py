@@ -24,6 +24,7 @@ PARTS = {
     "Local recoding beside Mondrian": ["local_recoding.py", "--repeat", "2"],
     "`check` with and without the look at kept columns": ["kept_columns.py"],
     "Searching by persons beside searching by records": ["persons.py"],
+    "`check` and `audit` beside one release": ["audit.py"],
     "The grid of k × ε × algorithm beside one release": ["explore.py"],
     "The grid on every engine": ["explore_engines.py", "1"],
     "Nearest-neighbour links": ["linking.py"],
