@@ -278,24 +278,28 @@ def _cover(
     cache: dict[tuple[int, int], IntArray] = {}
     most_cached = max(1, CACHE_BYTES // max(1, n_combinations // 8))
 
+    n_words = -(-n_combinations // 64)
+
     def bits(attribute: int, label: int) -> IntArray:
-        """Combinations that a label covers, eight to a byte."""
+        """Combinations that a label covers, 64 to a word, because most words are 0 and are passed over."""
         if (attribute, label) not in cache:
             if len(cache) >= most_cached:
                 cache.clear()
-            cache[attribute, label] = np.packbits(covers[attribute][label][codes[attribute]])
+            own = np.zeros(8 * n_words, dtype=np.uint8)
+            packed = np.packbits(covers[attribute][label][codes[attribute]])
+            own[: len(packed)] = packed
+            cache[attribute, label] = own.view(np.uint64)
         return cache[attribute, label]
 
     n_classes = len(keys[0]) if keys else 1
     inside_of: list[IntArray] = []
     for c in range(n_classes):
-        found = np.full((n_combinations + 7) // 8, 255, dtype=np.uint8)
+        found = np.full(n_words, ~np.uint64(0))
         for attribute, key in enumerate(keys):
-            found &= bits(attribute, int(key[c])).astype(np.uint8, copy=False)
+            found &= bits(attribute, int(key[c])).astype(np.uint64, copy=False)
         some = np.flatnonzero(found)
-        inside = (some[:, np.newaxis] * 8 + np.arange(8))[
-            np.unpackbits(found[some, np.newaxis], axis=1).astype(np.bool_)
-        ]
+        is_inside = np.unpackbits(found[some].view(np.uint8)).astype(np.bool_).reshape(-1, 64)
+        inside = (some[:, np.newaxis] * 64 + np.arange(64))[is_inside]
         inside_of.append(inside[inside < n_combinations])
     covered = np.array([counts[inside].sum() for inside in inside_of], dtype=np.int64)
     if not is_apart:
