@@ -65,7 +65,8 @@ def _compare_attribute(case: AuditCase, own: Any, name: str, where: str, found: 
             "spread": (x.spread, y.spread, rules.stretch(x.spread, y.spread), slack),
         }
         for key, (one, other, change, give) in changes.items():
-            _compare_figure(own[key], one, other, change, f"{where}.{key}", found, slack=give)
+            is_fixed = x.spread == 0
+            _compare_figure(own[key], one, other, change, f"{where}.{key}", found, slack=give, is_fixed=is_fixed)
     if _all_measured(case, own["quantiles"], f"{where}.quantiles", found) and x.has_digits and y.has_digits:
         _compare_quantiles(case, own["quantiles"], x, y, where, found)
     _compare_single_values(case, own, name, where, found)
@@ -123,13 +124,19 @@ def _compare_figure(
     found: Comparison,
     *,
     slack: float,
+    is_fixed: bool = False,
 ) -> None:
-    """Compares a statistic before and after, and whether it may be used: `change` is as in `rules`."""
+    """Compares a statistic before and after, and whether it may be used: `change` is as in `rules`.
+
+    It `is_fixed` if it may not move at all, because all values before agree.
+    """
     if not isinstance(stated, Mapping):
         found.require(False, where)
         return
     for key, known in (("before", before), ("after", after)):
         found.require(_near(stated.get(key), known, slack=slack), f"{where}.{key}")
+    if is_fixed and before is not None and after is not None and abs(after - before) <= slack:
+        return  # rounding decides
     if change is None or abs(change - 1) > MARGIN:
         found.require(stated.get("usable") is rules.usable(change), f"{where}.usable")
 
