@@ -2,7 +2,7 @@
 """The whole grid, 6 k × 7 ε × 2 algorithms with confident k, beside one release of the same data, in one run.
 
 Adult from CSV, as commands and within one process (a release being read, made and written); a made-up voter list of 10
-million from Parquet, each in a process of its own. `python benchmarks/explore.py [MILLIONS]`
+million from Parquet, each in a process of its own, three times over at a million. `python benchmarks/explore.py [MILLIONS ...]`
 """
 
 from __future__ import annotations
@@ -88,7 +88,7 @@ def adult_in_process(folder: Path) -> tuple[list[float], list[float]]:
 
 def _seconds(command: list[str]) -> float:
     start = time.perf_counter()
-    subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+    subprocess.run(command, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     return time.perf_counter() - start
 
 
@@ -109,7 +109,7 @@ def one_run(kind: str, folder: Path) -> None:
         if len(grid.cells) != 84:
             raise ValueError("a grid of 84 cells was asked for")
         steps = grid.seconds
-    print(json.dumps({"total": time.perf_counter() - start, "steps": steps}))
+    print(json.dumps({"total": time.perf_counter() - start, "steps": dict(steps)}))
 
 
 def voters(n_records: int, folder: Path) -> dict[str, dict]:
@@ -132,7 +132,7 @@ def row(what: str, one: list[float], grid: list[float]) -> str:
 
 def main() -> None:
     parser = argparse.ArgumentParser()
-    parser.add_argument("millions", nargs="?", type=float, default=10)
+    parser.add_argument("millions", nargs="*", type=float, default=[1, 10])
     parser.add_argument("--one", nargs=2)
     arguments = parser.parse_args()
     if arguments.one:
@@ -148,11 +148,12 @@ def main() -> None:
             print(row("Adult, within one process, file to file", *adult_in_process(folder)), flush=True)
         else:
             print("| Adult | not measured: adult.data.csv is not here | | |")
-        found = voters(int(arguments.millions * 1e6), folder)
-        totals = {kind: [run["total"]] for kind, run in found.items()}
-        print(row(f"{arguments.millions:g} million voters", totals["anonymise"], totals["explore"]))
+        for millions in arguments.millions:
+            runs = [voters(int(millions * 1e6), folder) for _ in range(3 if millions <= 1 else 1)]
+            totals = {kind: [run[kind]["total"] for run in runs] for kind in runs[0]}
+            print(row(f"{millions:g} million voters", totals["anonymise"], totals["explore"]), flush=True)
         print()
-        for kind, run in found.items():
+        for kind, run in runs[-1].items():
             print(f"Where the time goes, {kind}: {', '.join(f'{k} {v:.2f}' for k, v in run['steps'].items())} s.\n")
 
 

@@ -19,7 +19,7 @@ from kepsilon.table.coded_values import CodedValues
 from kepsilon.table.whole_records import WholeColumn
 from kepsilon.threads import each_of
 
-_RECORDS_TOGETHER = 1 << 19
+_RECORDS_TOGETHER = 1 << 20
 """About how many records are looked at together: many enough for NumPy, few enough for arrays to stay small."""
 
 
