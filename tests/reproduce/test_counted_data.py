@@ -42,7 +42,7 @@ def test_all_batches_are_in_the_batch(counted, monkeypatch):
     """Large tables are looked at in several batches."""
     recoding = counted.partitions("mondrian", [20])[20].recoding
     whole = counted.batch(recoding)
-    monkeypatch.setattr(local_classes, "_RECORDS_TOGETHER", 1)
+    monkeypatch.setattr(local_classes, "_MOST_TOGETHER", 1)
     found = counted.batch(recoding)
     assert np.array_equal(found.class_ids, whole.class_ids)
     assert np.array_equal(np.bincount(found.class_ids), recoding.sizes)

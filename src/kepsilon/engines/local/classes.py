@@ -19,8 +19,14 @@ from kepsilon.table.coded_values import CodedValues
 from kepsilon.table.whole_records import WholeColumn
 from kepsilon.threads import each_of
 
-_RECORDS_TOGETHER = 1 << 20
-"""About how many records are looked at together: many enough for NumPy, few enough for arrays to stay small."""
+_MOST_TOGETHER = 1 << 20
+"""Records that are looked at together, at the most: many enough for NumPy, few enough for arrays to stay small."""
+
+_FEWEST_TOGETHER = 1 << 16
+"""Fewer are not worth a batch of their own."""
+
+_BATCHES = 4
+"""Batches that even a table of fewer records is divided into, so that every core has some."""
 
 
 class ColumnsInMemory(Protocol):
@@ -72,7 +78,8 @@ class LocalClasses:
         """None once the records are sorted by it."""
         self._ends = np.concatenate([[0], np.cumsum(sizes)])
         """Where the records of every class begin, and last how many there are."""
-        self._batches = batches_of(sizes, most=_RECORDS_TOGETHER)
+        together = min(max(int(sizes.sum()) // _BATCHES, _FEWEST_TOGETHER), _MOST_TOGETHER)
+        self._batches = batches_of(sizes, most=together)
         self._sorted: _Sorted | None = None
         self._published: FloatArray = np.zeros((0, 0))
         self._stays: BoolArray = np.zeros(0, dtype=np.bool_)
