@@ -141,8 +141,8 @@ def test_a_large_class_of_several_has_a_bound_that_may_be_higher_and_not_lower(t
 
 
 def test_too_many_pairs_are_said(tmp_path, monkeypatch):
-    """Nothing is claimed then, and nothing is compared."""
-    original, policy, _ = written(tmp_path, {}, False)
+    """Nothing is claimed then, and nothing is compared. One ε-quasi needs no pairs."""
+    original, policy, _ = written(tmp_path, {"attributes": {"weight": WEIGHT}}, True)
     monkeypatch.setattr(single_risk, "MOST_PAIRS", 10)
     audited = ke.audit(original, tmp_path / "release.csv", policy)
     assert audited.figures.largest_risks is None

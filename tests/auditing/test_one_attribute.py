@@ -13,7 +13,7 @@ from kepsilon.auditing.grouped import mean_ranks, numbered_groups, order_of
 from kepsilon.auditing.laplace_bins import LaplaceBins
 from kepsilon.auditing.nearest_links import binary_error_of_distances, nearest_links
 from kepsilon.auditing.noise_law import marginal_cdf
-from kepsilon.auditing.one_attribute import OrderedClass, can_be_ordered
+from kepsilon.auditing.one_attribute import OrderedClasses
 from kepsilon.auditing.pattern_bounds import thinner_probabilities, thinner_probability
 
 
@@ -27,42 +27,79 @@ def _class(seed: int, *, n: int = 60) -> tuple[np.ndarray, np.ndarray, np.ndarra
     return values, published, own, float(np.ptp(values))
 
 
+def _classes(seed: int) -> tuple[OrderedClasses, list[tuple[np.ndarray, ...]], dict[str, np.ndarray]]:
+    """Some classes together, one of a single record, each by itself, and what is published of all of them."""
+    each = [_class(100 * seed + i, n=n) for i, n in enumerate((60, 1, 7, 200))]
+    each[1] = (*each[1][:3], 2.5)  # a single value has no range of its own
+    sizes = [len(values) for values, *_ in each]
+    firsts = np.cumsum(sizes) - sizes
+    ordered = OrderedClasses.of(np.concatenate([values for values, *_ in each]), np.repeat(np.arange(len(each)), sizes))
+    together = {
+        "published": np.concatenate([published for _, published, *_ in each]),
+        "own": np.concatenate([own + first for (_, _, own, _), first in zip(each, firsts, strict=True)]),
+        "reach": np.array([reach for *_, reach in each]),
+    }
+    return ordered, each, together
+
+
 @pytest.mark.parametrize("seed", range(20))
 def test_links_from_sorted_values_are_those_of_all_pairs(seed):
     """Ties half-way between two originals included, or an honest release would be called too easy to link."""
-    values, published, own, reach = _class(seed)
-    slack = binary_error_of_distances(published[:, np.newaxis], values[:, np.newaxis], np.array([reach]))
-    assert can_be_ordered(values, published, reach, slack)
-    fair, paper = OrderedClass.of(values).links(published, own, reach=reach, slack=slack)
-    distances = np.abs(published[:, np.newaxis] - values) / reach
-    slow_fair, slow_paper = nearest_links(distances, own, slack=slack)
-    np.testing.assert_array_equal(fair, slow_fair)
-    np.testing.assert_array_equal(paper, slow_paper)
+    ordered, each, together = _classes(seed)
+    slack = ordered.binary_errors(**together)
+    assert ordered.can_be_ordered(**together, slack=slack).all()
+    fair, paper = ordered.links(**together, slack=slack)
+    slow = []
+    for values, published, own, reach in each:
+        slow_slack = binary_error_of_distances(published[:, np.newaxis], values[:, np.newaxis], np.array([reach]))
+        distances = np.abs(published[:, np.newaxis] - values) / reach
+        slow.append((slow_slack, *nearest_links(distances, own, slack=slow_slack)))
+    for found, expected in zip((slack, fair, paper), zip(*slow, strict=True), strict=True):
+        np.testing.assert_array_equal(found, np.concatenate(expected))
 
 
 @pytest.mark.parametrize("epsilon", [0.01, 1.0, 8.0, 100.0])
 def test_posteriors_from_running_sums_are_those_of_all_pairs(epsilon):
-    """Also of values far outside the class, and at the largest ε that a policy may have."""
-    values, published, own, reach = _class(3)
-    published[:5] += [1e3, -1e3, 1e6, -1e6, reach]
-    found = OrderedClass.of(values).posteriors(published, own, reach=reach, epsilon=epsilon)
-    distances = np.abs(published[:, np.newaxis] - values) / reach
-    weights = np.exp(-epsilon * (distances - distances.min(axis=1, keepdims=True)))
-    np.testing.assert_allclose(found, weights[np.arange(len(own)), own] / weights.sum(axis=1), rtol=1e-7, atol=1e-300)
-    at_values = np.exp(-epsilon * np.abs(values[:, np.newaxis] - values) / reach).sum(axis=1)
-    largest = OrderedClass.of(values).largest_posterior(epsilon=epsilon, reach=reach)
-    assert largest == pytest.approx(1 / at_values.min(), rel=1e-9)
+    """Also of values far outside their class, and at the largest ε that a policy may have."""
+    ordered, each, together = _classes(3)
+    for place, _ in enumerate(each):
+        together["published"][80 * place : 80 * place + 5] += [1e3, -1e3, 1e6, -1e6, 7.0]
+    found = ordered.posteriors(**together, epsilon=epsilon)
+    largest = []
+    for place, (values, _, own, reach) in enumerate(each):
+        own_part = slice(80 * place, 80 * (place + 1))
+        distances = np.abs(together["published"][own_part][:, np.newaxis] - values) / reach
+        weights = np.exp(-epsilon * (distances - distances.min(axis=1, keepdims=True)))
+        expected = weights[np.arange(len(own)), own] / weights.sum(axis=1)
+        np.testing.assert_allclose(found[own_part], expected, rtol=1e-7, atol=1e-300)
+        at_values = np.exp(-epsilon * np.abs(values[:, np.newaxis] - values) / reach).sum(axis=1)
+        largest.append(1 / at_values.min())
+    assert ordered.largest_posterior(epsilon=epsilon, reach=together["reach"]) == pytest.approx(max(largest), rel=1e-9)
 
 
 def test_classes_that_sorted_values_cannot_decide_are_left_to_all_pairs():
-    """Values that doubles hardly tell apart, missing ones, and classes without noise."""
-    slack = np.full(2, 1e-15)
-    near = np.array([1e6, np.nextafter(1e6, 2e6), 1e6 + 1])
-    published = np.array([1e6, 1e6])
-    assert not can_be_ordered(near, published, 1.0, np.full(2, 1e-9))
-    assert not can_be_ordered(np.array([1.0, np.nan]), published, 1.0, slack)
-    assert not can_be_ordered(np.array([1.0, 2.0]), np.array([np.nan, 1.0]), 1.0, slack)
-    assert not can_be_ordered(np.array([1.0, 1.0]), published, 0.0, slack)
+    """Values that doubles hardly tell apart, missing ones, and classes without noise; the class beside them is decided."""
+    cases = {
+        "values that doubles hardly tell apart": ([1e6, np.nextafter(1e6, 2e6), 1e6 + 1], [1e6, 1e6], 1.0),
+        "an original without a value": ([1.0, np.nan], [1.0, 1.0], 1.0),
+        "a record without a value": ([1.0, 2.0], [np.nan, 1.0], 1.0),
+        "no noise": ([1.0, 1.0], [1.0, 1.0], 0.0),
+        "nothing in the way": ([1.0, 2.0], [1.5, 1.0], 1.0),
+    }
+    values = [np.array(own) for own, _, _ in cases.values()]
+    firsts = np.cumsum([len(own) for own in values]) - [len(own) for own in values]
+    ordered = OrderedClasses.of(np.concatenate(values), np.repeat(np.arange(len(cases)), [len(own) for own in values]))
+    published = np.concatenate([own for _, own, _ in cases.values()])
+    own = np.repeat(firsts, 2)
+    reach = np.array([own for _, _, own in cases.values()])
+    slack = ordered.binary_errors(published, own, reach=reach)
+    can = ordered.can_be_ordered(published, own, reach=reach, slack=slack)
+    assert dict(zip(cases, can.tolist(), strict=True)) == {name: name == "nothing in the way" for name in cases}
+    decided = ordered.posteriors(published[-2:], own[-2:], reach=reach, epsilon=1.0)
+    alone = OrderedClasses.of(values[-1], np.zeros(2, dtype=np.int64))
+    np.testing.assert_allclose(
+        decided, alone.posteriors(published[-2:], np.zeros(2, int), reach=reach[-1:], epsilon=1.0)
+    )
 
 
 @pytest.mark.parametrize("factor", [0.5, 1.0, 2.0])

@@ -7,6 +7,7 @@ posteriors of its records.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -25,7 +26,7 @@ from kepsilon.auditing.nearest_links import (
     n_with_own_value,
     nearest_links,
 )
-from kepsilon.auditing.one_attribute import OrderedClass, can_be_ordered
+from kepsilon.auditing.one_attribute import OrderedClasses
 from kepsilon.auditing.person_figures import reidentification_of_persons
 from kepsilon.auditing.stated_laws import why_not_judged
 from kepsilon.evaluate.linking.reidentification import ChanceOfFinding, Reidentification
@@ -38,6 +39,9 @@ MOST_PAIRS = 1 << 28
 
 TIE = 1e-9
 """Posteriors that differ by less than this are equal."""
+
+MOST_TOGETHER = 1 << 19
+"""Originals of classes with one ε-quasi that are worked on together, about."""
 
 SEED = 20_090_802
 """Seed of the sample, so that an audit can be repeated."""
@@ -244,6 +248,8 @@ def _attack(case: AuditCase, linkage: Linkage) -> AttackSums:
     published = published_numbers(case)
     pairs = int((classes.n_released.astype(np.float64) * classes.n_originals)[classes.is_known].sum())
     rng = np.random.default_rng(SEED)
+    waiting: list[_Attacked] = []
+    n_waiting = 0
     for c, records, originals in classes.members():
         own = linkage.original_row[records]
         place = np.searchsorted(originals, own)
@@ -255,7 +261,11 @@ def _attack(case: AuditCase, linkage: Linkage) -> AttackSums:
             here, place = here[chosen], place[chosen]
         if not here.size:
             continue
-        attack_among(sums, case, c, published[here], originals, place)
+        waiting.append(_Attacked(class_id=c, published=published[here], originals=originals, place=place))
+        n_waiting += len(originals)
+        if n_waiting > MOST_TOGETHER:
+            _attack_classes(sums, case, waiting)
+            waiting, n_waiting = [], 0
         is_whole = len(here) == int(classes.n_released[c])
         if (
             len(originals) <= MOST
@@ -267,6 +277,8 @@ def _attack(case: AuditCase, linkage: Linkage) -> AttackSums:
             slack = binary_error_of_distances(published[here], noise.values[originals], noise.ranges[c])
             sums.nearest_in_small += float(nearest_links(distances, place, slack=slack)[0].sum())
             sums.small.append(_small_class(published[here], noise.values[originals], noise.ranges[c], place))
+    if waiting:
+        _attack_classes(sums, case, waiting)
     _attack_small(sums, epsilon=epsilon)
     return sums
 
@@ -277,20 +289,52 @@ def published_numbers(case: AuditCase) -> FloatArray:
     return np.column_stack(columns) if columns else np.zeros((case.released.n_records, 0))
 
 
-def attack_among(
-    sums: AttackSums, case: AuditCase, c: int, published: FloatArray, originals: IntArray, place: IntArray
-) -> None:
-    """Adds up the attacks on some records of class c, among some of its originals.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Attacked:
+    """Some records of a class that are attacked, and all its originals."""
 
-    `originals` are rows of the input, and `place[i]` is where the own original of record i stands among them.
-    """
-    values, ranges = case.noise.values[originals], case.noise.ranges[c]
-    if len(ranges) == 1:
-        slack = binary_error_of_distances(published, values, ranges)
-        if can_be_ordered(values[:, 0], published[:, 0], float(ranges[0]), slack):
-            _attack_ordered(sums, values[:, 0], published[:, 0], place, float(ranges[0]), slack, epsilon=case.epsilon)
-            return
-    at_once = max(1, (1 << 22) // len(originals))
+    class_id: int
+    published: FloatArray
+    """Shape (n_records, n_epsilon_quasis)."""
+    originals: IntArray
+    """Rows of the input."""
+    place: IntArray
+    """Where the own original of each record stands among them."""
+
+
+def _attack_classes(sums: AttackSums, case: AuditCase, attacked: Sequence[_Attacked]) -> None:
+    """Adds up the attacks on some classes: from sorted values where these decide, otherwise from all pairs."""
+    if case.noise.values.shape[1] != 1:
+        for own in attacked:
+            _attack_among(sums, case, own)
+        return
+    sizes = np.array([len(own.originals) for own in attacked])
+    ids = np.repeat(np.arange(len(attacked)), sizes)
+    values = case.noise.values[np.concatenate([own.originals for own in attacked]), 0]
+    published = np.concatenate([own.published[:, 0] for own in attacked])
+    n_records = [len(own.place) for own in attacked]
+    place = np.concatenate([own.place for own in attacked]) + np.repeat(np.cumsum(sizes) - sizes, n_records)
+    reach = case.noise.ranges[[own.class_id for own in attacked], 0]
+    ordered = OrderedClasses.of(values, ids)
+    slack = ordered.binary_errors(published, place, reach=reach)
+    can = ordered.can_be_ordered(published, place, reach=reach, slack=slack)
+    for i in np.flatnonzero(~can).tolist():
+        _attack_among(sums, case, attacked[i])
+    chosen = np.flatnonzero(np.repeat(can, n_records))
+    if chosen.size:
+        published, place = published[chosen], place[chosen]
+        fair, paper = ordered.links(published, place, reach=reach, slack=slack[chosen])
+        sums.n_attacked += len(place)
+        sums.nearest += float(fair.sum())
+        sums.paper_ties += float(paper.sum())
+        _count_probable(sums, ordered.posteriors(published, place, reach=reach, epsilon=case.epsilon))
+
+
+def _attack_among(sums: AttackSums, case: AuditCase, attacked: _Attacked) -> None:
+    """Adds up the attacks on the records of a class, from the distances of all pairs of records and originals."""
+    values, ranges = case.noise.values[attacked.originals], case.noise.ranges[attacked.class_id]
+    published, place = attacked.published, attacked.place
+    at_once = max(1, (1 << 22) // len(values))
     for start in range(0, len(place), at_once):
         part = slice(start, start + at_once)
         distances = _distances(published[part], values, ranges)
@@ -300,25 +344,6 @@ def attack_among(
             nearest = INDISTINCT * slack * ranges[0]
             alike = n_with_own_value(values[:, 0], place[part], nearest=nearest)
             _add_undecided(sums, distances, place[part], slack=slack, n_alike=alike)
-
-
-def _attack_ordered(
-    sums: AttackSums,
-    values: FloatArray,
-    published: FloatArray,
-    own: IntArray,
-    reach: float,
-    slack: FloatArray,
-    *,
-    epsilon: float,
-) -> None:
-    """Adds up the attacks on single records of a class with one ε-quasi, whose values distances tell apart."""
-    ordered = OrderedClass.of(values)
-    fair, paper = ordered.links(published, own, reach=reach, slack=slack)
-    sums.n_attacked += len(own)
-    sums.nearest += float(fair.sum())
-    sums.paper_ties += float(paper.sum())
-    _count_probable(sums, ordered.posteriors(published, own, reach=reach, epsilon=epsilon))
 
 
 def _is_complete(published: FloatArray, values: FloatArray, ranges: FloatArray) -> bool:

@@ -20,7 +20,7 @@ import numpy as np
 from kepsilon.auditing.case import AuditCase
 from kepsilon.auditing.findings import LargestRisks
 from kepsilon.auditing.group_figures import set_largest_risk_of_groups
-from kepsilon.auditing.one_attribute import OrderedClass
+from kepsilon.auditing.one_attribute import OrderedClasses
 from kepsilon.auditing.stated_laws import why_not_judged
 from kepsilon.policy.guarantee import matcher_in_words
 from kepsilon.policy.names import shown_name
@@ -75,6 +75,7 @@ def largest_risks(case: AuditCase) -> LargestRisks | None:
     """The largest risks over all classes whose originals are known; None where there are too many pairs to compare."""
     classes, noise, epsilon = case.classes, case.noise, case.epsilon
     distinct, of_persons, persons = [], [], case.original.persons
+    alone: list[FloatArray] = []
     n_pairs = 0
     for c, _, originals in classes.members():
         values = in_ranges(noise.values[originals], noise.ranges[c])
@@ -84,20 +85,21 @@ def largest_risks(case: AuditCase) -> LargestRisks | None:
             if n_pairs > MOST_PAIRS:
                 return None
             continue
-        if values.shape[1] == 1:
-            distinct_values, counts = np.unique(values[:, 0], return_counts=True)
-            places = distinct_values[:, np.newaxis]
-        else:
-            places, counts = np.unique(values, axis=0, return_counts=True)
+        if values.shape[1] == 1 and not np.isnan(values).any():
+            alone.append(values[:, 0])
+            continue
+        places, counts = np.unique(values, axis=0, return_counts=True)
         n_pairs += len(places) ** 2
         if n_pairs > MOST_PAIRS:
             return None
         distinct.append((places, counts))
+    ids = np.repeat(np.arange(len(alone)), [len(own) for own in alone])
+    ordered = OrderedClasses.of(np.concatenate(alone), ids) if alone else None
     of_one, by_matching = (
         max(
+            0.0 if ordered is None else ordered.largest_posterior(epsilon=own, reach=np.ones(len(alone))),
             *(largest_posterior(places, counts, epsilon=own) for places, counts in distinct),
             *(largest_posterior_of_persons(values, of_whom, epsilon=own) for values, of_whom in of_persons),
-            0.0,
             0.0,
         )
         for own in (epsilon, 2 * epsilon)
@@ -120,9 +122,9 @@ def in_ranges(values: FloatArray, ranges: FloatArray) -> FloatArray:
 def largest_posterior(places: FloatArray, counts: IntArray, *, epsilon: float) -> float:
     """The largest posterior of one class, from its distinct originals and how many records hold each."""
     if places.shape[1] == 1 and not np.isnan(places).any():
-        return OrderedClass(values=places[:, 0], counts=counts, of_original=counts).largest_posterior(
-            epsilon=epsilon, reach=1.0
-        )
+        ids = np.zeros(len(places), dtype=np.int64)
+        ordered = OrderedClasses(values=places[:, 0], class_ids=ids, counts=counts, of_original=ids)
+        return ordered.largest_posterior(epsilon=epsilon, reach=np.ones(1))
     largest = 0.0
     at_once = max(1, AT_ONCE // len(places))
     for start in range(0, len(places), at_once):

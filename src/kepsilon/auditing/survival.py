@@ -17,11 +17,12 @@ import numpy as np
 from kepsilon.auditing.case import AuditCase
 from kepsilon.auditing.classes import NOWHERE
 from kepsilon.auditing.comparison import Comparison, agree
+from kepsilon.auditing.grouped import numbered_groups
 from kepsilon.auditing.residuals import n_taken_out_with_class
 from kepsilon.auditing.tables import codes_of_both
 from kepsilon.evaluate.survival import rules
 from kepsilon.json_values import Json
-from kepsilon.table.arrays import FloatArray
+from kepsilon.table.arrays import FloatArray, IntArray
 
 NEVER_SAMPLED = 20_000
 """Records of an original, at most, of which everything is measured on all."""
@@ -199,14 +200,10 @@ def _compare_inside_classes(
     """Compares the correlation of published with true values inside classes, where they vary enough to have digits."""
     if not _Column.of(before).has_digits or not _Column.of(after).has_digits:
         return
-    order = np.argsort(case.classes.of_released, kind="stable")
-    cuts = np.flatnonzero(np.diff(case.classes.of_released[order])) + 1
-    squares = np.zeros(3)
-    for members in np.split(order, cuts):
-        rows = members[~np.isnan(before[members])]
-        if rows.size:
-            one, other = before[rows] - np.mean(before[rows]), after[rows] - np.mean(after[rows])
-            squares += one @ one, other @ other, one @ other
+    rows = np.flatnonzero(~np.isnan(before))
+    groups, sizes = numbered_groups(case.classes.of_released[rows])
+    one, other = (_from_means(own[rows], groups, sizes) for own in (before, after))
+    squares = (float(one @ one), float(other @ other), float(one @ other))
     least = [1e-9 * float(np.nanmax(np.abs(own), initial=0.0)) for own in (before, after)]
     if squares[0] <= len(before) * least[0] ** 2 or squares[1] <= len(before) * least[1] ** 2:
         return
@@ -215,6 +212,14 @@ def _compare_inside_classes(
     change = rules.deafness(known)
     if change is None or abs(change - 1) > MARGIN:
         found.require(stated.get("usable") is rules.usable(change), f"{where}.usable")
+
+
+def _from_means(values: FloatArray, groups: IntArray, sizes: IntArray) -> FloatArray:
+    """Values as distances from the mean of their group; from the first value first, so that large values keep their digits."""
+    firsts = np.zeros(len(sizes))
+    firsts[groups[::-1]] = values[::-1]
+    apart = values - firsts[groups]
+    return apart - (np.bincount(groups, weights=apart, minlength=len(sizes)) / sizes)[groups]
 
 
 def _error_of_medians(case: AuditCase, name: str) -> float | None:
