@@ -146,9 +146,8 @@ class OrderedClasses:
         heights = epsilon * np.divide(apart, reach[self.class_ids], out=np.zeros_like(apart), where=has_noise)
         powers = np.exp(heights)
         places = np.arange(len(heights))
-        growing = _sums_so_far(self.counts * powers, places - starts[:-1][self.class_ids])
-        fallen: FloatArray = (self.counts / powers)[::-1]
-        falling = _sums_so_far(fallen, (starts[1:][self.class_ids] - 1 - places)[::-1])[::-1]
+        growing = _sums_so_far(powers * self.counts, places - starts[:-1][self.class_ids])
+        falling = _sums_so_far((self.counts / powers)[::-1], (starts[1:][self.class_ids] - 1 - places)[::-1])[::-1]
         return heights, growing, falling
 
 
