@@ -17,6 +17,7 @@ from kepsilon.table.arrays import IntArray
 from kepsilon.table.classes import SUPPRESSED, AttributeLabels, Recoding
 from kepsilon.table.frequency import FrequencyTable
 from kepsilon.table.keys import number, number_by_first, sorted_keys
+from kepsilon.threads import each_of
 
 Figure = TypeVar("Figure", np.float64, np.integer)
 
@@ -55,25 +56,24 @@ def recode(table: FrequencyTable, partition: Partition, *, labels: LabelStyle = 
     by_part, part_of = sorted_keys(partition.part_of[released], bound=partition.n_parts)
     released = released[by_part]
     starts = np.flatnonzero(np.diff(part_of, prepend=-1))
-    by_attribute = [
-        label_parts(
-            domain,
-            TableParts(
-                part_of=part_of,
-                starts=starts,
-                codes=codes.take(released),
-                all_codes=codes,
-                counts=table.counts,
-                k=partition.k,
-                persons=table.persons,
-            ),
-            style=labels,
+
+    def labelled(position: int) -> AttributeLabels:
+        codes = table.codes[position]
+        parts = TableParts(
+            part_of=part_of,
+            starts=starts,
+            codes=codes.take(released),
+            all_codes=codes,
+            counts=table.counts,
+            k=partition.k,
+            persons=table.persons,
         )
-        for domain, codes in zip(table.domains, table.codes, strict=True)
-    ]
+        return label_parts(table.domains[position], parts, style=labels)
+
+    by_attribute = list(each_of(range(len(table.domains)), labelled))
     class_of_part, n_classes = number(
-        [labelled.of_class for labelled in by_attribute],
-        sizes=[len(labelled.labels) for labelled in by_attribute],
+        [own.of_class for own in by_attribute],
+        sizes=[len(own.labels) for own in by_attribute],
         length=partition.n_parts,
     )
     class_of_part = number_by_first(class_of_part, n_distinct=n_classes)[class_of_part]
@@ -87,7 +87,7 @@ def recode(table: FrequencyTable, partition: Partition, *, labels: LabelStyle = 
     return Recoding(
         class_of=class_of,
         sizes=sizes,
-        attributes=tuple(_merged(labelled, class_of_part, n_classes=n_classes) for labelled in by_attribute),
+        attributes=tuple(_merged(own, class_of_part, n_classes=n_classes) for own in by_attribute),
     )
 
 

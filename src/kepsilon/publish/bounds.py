@@ -60,15 +60,15 @@ def _linking_bound(policy: Policy, sizes: IntArray) -> float:
     most = most_links(policy)
     if policy.averages is not None:
         return _averaged_bound(policy, policy.averages.group, sizes)
+    whole = limited = 0  # in whole numbers, because there can be thousands of different sizes
     distinct, times = np.unique(sizes, return_counts=True)
-    links = sum(
-        (
-            n * min(Fraction(m), most_of_a_person(policy, m) * most)
-            for m, n in zip(distinct.tolist(), times.tolist(), strict=True)
-        ),
-        Fraction(0),
-    )
-    return math.ceil(links / int(sizes.sum()) * STEPS_PER_UNIT) / STEPS_PER_UNIT
+    for m, n in zip(distinct.tolist(), times.tolist(), strict=True):
+        of_one = most_of_a_person(policy, m)
+        if m * most.denominator <= of_one * most.numerator:
+            whole += n * m
+        else:
+            limited += n * of_one
+    return math.ceil((whole + limited * most) / int(sizes.sum()) * STEPS_PER_UNIT) / STEPS_PER_UNIT
 
 
 def _averaged_bound(policy: Policy, group: int, sizes: IntArray) -> float:

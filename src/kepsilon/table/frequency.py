@@ -15,7 +15,7 @@ import numpy as np
 
 from kepsilon.table.arrays import IntArray
 from kepsilon.table.codes import Domain
-from kepsilon.table.keys import Rank, count_codes, pack, rank, unpack
+from kepsilon.table.keys import Rank, count_codes, looked_up, pack, rank, unpack
 from kepsilon.table.persons import PersonCounts
 from kepsilon.table.sensitive import SensitiveCounts
 
@@ -57,13 +57,14 @@ def count_combinations(
     """
     sizes = [domain.n_values for domain in domains]
     slots = math.prod(sizes)
+    combination_of_record: IntArray
     key, _ = pack(code_columns, sizes=sizes, length=n_records, rank=rank)
     if slots <= DENSE_SLOTS:
         counts = count_codes(key, n_values=slots)
         occurring = np.flatnonzero(counts)
         positions = np.cumsum(counts > 0, dtype=np.int32)
         positions -= 1
-        combination_of_record: IntArray = positions[key]
+        combination_of_record = looked_up(positions, key)
         codes = unpack(occurring, sizes=sizes)
         counts = counts[occurring]
     else:

@@ -5,10 +5,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from typing import TypeVar
 
 import numpy as np
 
-from kepsilon.table.arrays import IntArray
+from kepsilon.table.arrays import FloatArray, IntArray
 from kepsilon.threads import in_pieces
 
 LARGEST_KEY = 1 << 62
@@ -22,6 +23,8 @@ _MAX_BITS = 62
 
 _PART = 1 << 16
 """Codes worked on together."""
+
+_Numbers = TypeVar("_Numbers", IntArray, FloatArray)
 
 Rank = Callable[[IntArray], tuple[IntArray, IntArray]]
 """Returns the distinct keys in rising order, and the position of each given key among them."""
@@ -70,6 +73,20 @@ def count_codes(codes: IntArray, *, n_values: int) -> IntArray:
     for first in range(0, len(codes), part_size):
         counts += np.bincount(codes[first : first + part_size], minlength=n_values)
     return counts
+
+
+def looked_up(values: _Numbers, places: IntArray) -> _Numbers:
+    """The values at some places."""
+    found: _Numbers = np.empty(len(places), dtype=values.dtype)
+
+    def fill(part: slice) -> None:
+        own = places[part]
+        if own.min() < 0 or own.max() >= len(values):
+            raise IndexError("there is no value at some place")
+        np.take(values, own, out=found[part], mode="clip")  # with its own check NumPy would copy first
+
+    in_pieces(len(places), fill)
+    return found
 
 
 def pack(columns: Sequence[IntArray], *, sizes: Sequence[int], length: int, rank: Rank = rank) -> tuple[IntArray, int]:

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import decimal
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -22,24 +22,48 @@ from kepsilon.table.arrays import BoolArray, FloatArray, IntArray
 from kepsilon.table.codes import Domain, Label, code_domain
 from kepsilon.table.keys import count_codes
 
+_SHORT = 1 << 16
+"""Entries of the dictionaries of all chunks of a column together, up to which each chunk is coded by itself."""
+
 
 def encode(column: pa.ChunkedArray, name: str, source: str) -> tuple[tuple[Label, ...], IntArray]:
     """Distinct values as text (null last, as None), and the position of every record's value among them."""
-    array, listed = distinct_texts(column, name, source)
-    try:
-        texts: list[Label] = listed.to_pylist()
-    except UnicodeDecodeError:
-        raise not_text(name, source) from None
-    if pa.types.is_floating(array.dictionary.type):
-        texts = ["0" if text == "-0" else text for text in texts]  # equal, and grouped as one by every engine
-    # A dictionary may list a value twice, list null, or list values that no record holds.
+    pieces = _pieces(column)
     positions: dict[Label, int] = {}
-    remap = np.array([positions.setdefault(text, len(positions)) for text in [*texts, None]], dtype=np.int32)
-    codes = to_positions(array.indices, null=len(texts))
-    if not np.array_equal(remap, np.arange(len(remap))):
-        codes = remap[codes]
-    codes = codes.astype(np.int32, copy=False)
+    codes: IntArray = np.empty(len(column), dtype=np.int32)
+    first = 0
+    for piece in pieces:
+        array, listed = distinct_texts(piece, name, source)
+        try:
+            texts: list[Label] = listed.to_pylist()
+        except UnicodeDecodeError:
+            raise not_text(name, source) from None
+        if pa.types.is_floating(array.dictionary.type):
+            texts = ["0" if text == "-0" else text for text in texts]  # equal, and grouped as one by every engine
+        # A dictionary may list a value twice, list null, or list values that no record holds.
+        remap = np.array([positions.setdefault(text, len(positions)) for text in texts], dtype=np.int32)
+        null = positions.setdefault(None, len(positions)) if array.indices.null_count else 0
+        codes[first : first + len(array)] = np.append(remap, np.int32(null))[to_positions(array.indices, null=len(texts))]
+        first += len(array)
+    if None in positions:
+        positions, codes = _null_last(positions, codes)
     return only_occurring(tuple(positions), codes)
+
+
+def _pieces(column: pa.ChunkedArray) -> list[pa.ChunkedArray]:
+    """The column in pieces that are coded one by one: its chunks, where their dictionaries are short.
+
+    That saves to join them. Long dictionaries are joined by Arrow, which is faster at that.
+    """
+    is_short = pa.types.is_dictionary(column.type) and sum(len(own.dictionary) for own in column.chunks) <= _SHORT
+    return [pa.chunked_array([own]) for own in column.chunks] if is_short else [column]
+
+
+def _null_last(positions: Mapping[Label, int], codes: IntArray) -> tuple[dict[Label, int], IntArray]:
+    """The values in their order with null behind them, and the codes of that order."""
+    texts: list[Label] = [text for text in positions if text is not None]
+    found = {text: i for i, text in enumerate([*texts, None])}
+    return found, np.array([found[text] for text in positions], dtype=np.int32)[codes]
 
 
 def distinct_texts(column: pa.ChunkedArray, name: str, source: str) -> tuple[pa.DictionaryArray, pa.Array]:

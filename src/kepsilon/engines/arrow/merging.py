@@ -3,12 +3,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 
 import numpy as np
 import pyarrow as pa
 
-from kepsilon.engines.arrow.moving import label_column, number_column
+from kepsilon.engines.arrow.moving import LabelColumn, number_column
 from kepsilon.engines.arrow.numpy_arrays import from_numpy
 from kepsilon.policy.roles import ColumnRoles
 from kepsilon.sources.columns import CODED_TEXT
@@ -19,24 +19,31 @@ Kept = Callable[[str], tuple[pa.Field, pa.Array | pa.ChunkedArray]]
 """Gives a kept column of the released records by name, copied so that nothing of other records comes along."""
 
 
+def label_columns(roles: ColumnRoles, recoding: Recoding) -> dict[str, LabelColumn]:
+    """The labels of all classes by k-quasi, made once for all tables of a release."""
+    return {
+        name: LabelColumn.of(own.labels, own.of_class)
+        for name, own in zip(roles.k_quasis, recoding.attributes, strict=True)
+    }
+
+
 def merged_table(
     roles: ColumnRoles,
-    recoding: Recoding,
+    labels: Mapping[str, LabelColumn],
     class_ids: IntArray,
     published: FloatArray,
     kept: Kept,
     *,
     integers: Collection[str],
 ) -> pa.Table:
-    """The table of some released records, in the order of `class_ids` and `published`.
+    """The table of some released records, in the order of `class_ids` and `published`; `labels` as `label_columns` gives them.
 
     `integers` names the ε-quasis that are published as whole numbers.
     """
-    labels = dict(zip(roles.k_quasis, recoding.attributes, strict=True))
     fields, columns = [], []
     for name in roles.published:
         if name in labels:
-            column = label_column(labels[name].labels, labels[name].of_class, class_ids)
+            column = labels[name].of_records(class_ids)
             field = pa.field(name, column.type, metadata=CODED_TEXT)
         elif name in roles.epsilon_quasis:
             noisy = published[:, roles.epsilon_quasis.index(name)]

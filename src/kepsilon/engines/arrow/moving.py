@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
@@ -14,7 +15,7 @@ import pyarrow.compute as pc
 from kepsilon.engines.arrow.numpy_arrays import from_numpy, from_texts, to_positions
 from kepsilon.sources.columns import in_one_piece
 from kepsilon.sources.rebuilding import null_mask, rebuilt
-from kepsilon.table.arrays import FloatArray, IntArray
+from kepsilon.table.arrays import BoolArray, FloatArray, IntArray
 from kepsilon.table.codes import Label
 
 _MOST_TEXT = 1 << 30
@@ -35,15 +36,35 @@ def stored(column: pa.ChunkedArray) -> pa.ChunkedArray:
     return pa.chunked_array([chunk.storage for chunk in column.chunks], type=column.type.storage_type)
 
 
-def label_column(labels: Sequence[Label], of_class: IntArray, class_ids: IntArray) -> pa.DictionaryArray:
-    """The label of a k-quasi in every record; a null label is a null, not an entry of the dictionary."""
-    index_type = np.int8 if len(labels) < 1 << 7 else np.int16 if len(labels) < 1 << 15 else np.int32
-    texts = [label for label in labels if label is not None]
-    position = np.zeros(len(labels), dtype=index_type)
-    position[[label is not None for label in labels]] = np.arange(len(texts))
-    is_null = np.array([label is None for label in labels], dtype=np.bool_)
-    indices = from_numpy(position[of_class][class_ids], is_null=is_null[of_class][class_ids] if is_null.any() else None)
-    return pa.DictionaryArray.from_arrays(indices, from_texts(texts))
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LabelColumn:
+    """The label of a k-quasi in every class, ready to be looked up for any records."""
+
+    texts: pa.Array
+    """The distinct labels; a null label is a null in the column, and none of them."""
+    of_class: IntArray
+    """Position of the label of every class among them, in a type as narrow as that of the column's codes, (n_classes,)."""
+    is_null: BoolArray | None
+    """Classes with a null label, shape (n_classes,); None where there is none."""
+
+    @classmethod
+    def of(cls, labels: Sequence[Label], of_class: IntArray) -> LabelColumn:
+        """From the distinct labels, and the position of the label of every class among them."""
+        index_type = np.int8 if len(labels) < 1 << 7 else np.int16 if len(labels) < 1 << 15 else np.int32
+        texts = [label for label in labels if label is not None]
+        is_null = np.array([label is None for label in labels], dtype=np.bool_)
+        position: IntArray = np.zeros(len(labels), dtype=index_type)
+        position[~is_null] = np.arange(len(texts))
+        return cls(
+            texts=from_texts(texts),
+            of_class=position[of_class],
+            is_null=is_null[of_class] if is_null.any() else None,
+        )
+
+    def of_records(self, class_ids: IntArray) -> pa.DictionaryArray:
+        """The column of records of these classes."""
+        is_null = None if self.is_null is None else self.is_null[class_ids]
+        return pa.DictionaryArray.from_arrays(from_numpy(self.of_class[class_ids], is_null=is_null), self.texts)
 
 
 def number_column(values: FloatArray, *, stays_whole: bool) -> pa.Array:

@@ -32,8 +32,8 @@ _BATCHES = 4
 class ColumnsInMemory(Protocol):
     """What classes need of the columns in memory; `records` are positions among the records that were not left out."""
 
-    def epsilon_quasis(self, records: IntArray) -> FloatArray:
-        """The ε-quasis of some records, shape (n_records, n_epsilon_quasis)."""
+    def epsilon_quasis(self, records: IntArray, coded: Sequence[CodedValues] = ()) -> FloatArray:
+        """The ε-quasis of some records, shape (n_records, n_epsilon_quasis); faster where their codes are given."""
 
     def coded(self) -> tuple[CodedValues, ...]:
         """The ε-quasis of all records that were not left out, coded once for all recodings."""
@@ -112,7 +112,7 @@ class LocalClasses:
             self._class_ids = None
             self._sorted = _Sorted(
                 records=order.records,
-                values=self._columns.epsilon_quasis(order.records),
+                values=self._columns.epsilon_quasis(order.records, order.coded),
                 coded=order.coded,
                 persons=self._columns.persons(order.records),
                 sensitive=self._columns.sensitive(order.records),

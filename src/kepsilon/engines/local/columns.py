@@ -5,14 +5,14 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
 from kepsilon.engines.arrow.coding import as_doubles, encode, holds_numbers, missingness, only_occurring, rank_by_hash
 from kepsilon.engines.arrow.formulas import n_formulas
-from kepsilon.engines.arrow.merging import merged_table
+from kepsilon.engines.arrow.merging import label_columns, merged_table
 from kepsilon.engines.arrow.moving import stored, taker
 from kepsilon.engines.arrow.persons import Persons, code_persons
 from kepsilon.engines.arrow.whole_columns import in_any_order, taken_rows, whole_columns
@@ -29,30 +29,14 @@ from kepsilon.table.classes import Recoding
 from kepsilon.table.coded_values import CodedValues, code_values
 from kepsilon.table.codes import Domain, Label
 from kepsilon.table.frequency import FrequencyTable, count_combinations
-from kepsilon.table.keys import count_codes
+from kepsilon.table.keys import count_codes, looked_up
 from kepsilon.table.persons import count_persons
 from kepsilon.table.record_hashes import are_taken
 from kepsilon.table.records_per_person import are_beyond_cap
 from kepsilon.table.sensitive import SensitiveCounts, code_values_in_order, count_sensitive
 from kepsilon.table.type_changes import TypeChange
 from kepsilon.table.whole_records import WholeColumn, WholeRecords, in_canonical_order
-from kepsilon.threads import each_of, in_pieces
-
-_Numbers = TypeVar("_Numbers", IntArray, FloatArray)
-
-
-def _looked_up(values: _Numbers, places: IntArray) -> _Numbers:
-    """The values at some places."""
-    found: _Numbers = np.empty(len(places), dtype=values.dtype)
-
-    def fill(part: slice) -> None:
-        own = places[part]
-        if own.min() < 0 or own.max() >= len(values):
-            raise IndexError("there is no value at some place")
-        np.take(values, own, out=found[part], mode="clip")  # with its own check NumPy would copy first
-
-    in_pieces(len(places), fill)
-    return found
+from kepsilon.threads import each_of
 
 
 def _fields_of_input(table: pa.Table, names: Sequence[str], source: OpenedSource) -> list[pa.Field]:
@@ -175,7 +159,7 @@ class LocalColumns:
         all_domains: list[Domain] = []
         for name, (domain, code_of_value) in domains.items():
             narrow: IntArray = code_of_value.astype(np.int16 if domain.n_values < 1 << 15 else np.int32)
-            columns.append(_looked_up(narrow, self._distinct.pop(name)[1]))
+            columns.append(looked_up(narrow, self._distinct.pop(name)[1]))
             all_domains.append(domain)
         for name in missing_in_class:
             domain, is_missing = missingness(name, np.isnan(self.numbers(name)))
@@ -205,7 +189,7 @@ class LocalColumns:
 
     def _by_class(self, recoding: Recoding) -> IntArray:
         """Class id of every record that is not left out, or SUPPRESSED, shape (n_staying,)."""
-        return _looked_up(recoding.class_of.astype(np.int32, copy=False), self.combinations)
+        return looked_up(recoding.class_of.astype(np.int32, copy=False), self.combinations)
 
     def n_formulas(self, name: str) -> int:
         return n_formulas(self._table.column(name))
@@ -268,12 +252,17 @@ class LocalColumns:
         table = self._table.select(list(names))
         return in_any_order(rows, lambda rising: whole_columns(taken_rows(table, rising)))
 
-    def epsilon_quasis(self, records: IntArray) -> FloatArray:
-        """The ε-quasis of the records at some positions among those not left out, shape (n_records, n_epsilon_quasis)."""
+    def epsilon_quasis(self, records: IntArray, coded: Sequence[CodedValues] = ()) -> FloatArray:
+        """The ε-quasis of the records at some positions among those not left out, shape (n_records, n_epsilon_quasis).
+
+        Where `coded` holds the codes of these records, values are looked up by code, which is nearer in memory.
+        """
         names = self._roles.epsilon_quasis
         values = np.empty((len(records), len(names)))
         for j, name in enumerate(names):
-            values[:, j] = _looked_up(self.numbers(name), records)
+            numbers = self.numbers(name)
+            is_coded = bool(coded) and not np.isnan(numbers).any()  # a missing value has the code of 0
+            values[:, j] = looked_up(coded[j].distinct, coded[j].codes) if is_coded else looked_up(numbers, records)
         return values
 
     def merge(self, recoding: Recoding, released: ReleasedRecords, *, whole: Collection[str]) -> LocalMerged:
@@ -289,14 +278,15 @@ class LocalColumns:
         fields = {name: self._table.schema.field(name) for name in roles.kept}
         columns = {name: self._table.column(name) for name in roles.kept}
         self._table = self._table.drop_columns(list(fields))
-        rows = released.records[released.order]
-        rows = rows if stays is None else stays[rows]
+        rows = looked_up(released.records, released.order)
+        rows = rows if stays is None else looked_up(stays, rows)
 
         def taken(name: str) -> pa.Array | pa.ChunkedArray:
             take = taker(columns.pop(name), codes_text=shown_type(fields[name]) == fields[name].type)
             return take(rows)
 
         kept_columns = dict(zip(fields, each_of(list(fields), taken), strict=True))
+        labels = label_columns(roles, recoding)
 
         def table_of(own: slice) -> pa.Table:
             first, last, _ = own.indices(len(rows))
@@ -306,7 +296,7 @@ class LocalColumns:
                 return taken_field(fields[name], column.type), column
 
             class_ids, published = released.at(own)
-            return merged_table(roles, recoding, class_ids, published, kept, integers=integers)
+            return merged_table(roles, labels, class_ids, published, kept, integers=integers)
 
         def linkage() -> tuple[IntArray, IntArray]:
             return rows, released.class_ids[released.order]

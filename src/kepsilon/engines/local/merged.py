@@ -39,7 +39,8 @@ class ReleasedRecords:
     def at(self, rows: slice) -> tuple[IntArray, FloatArray]:
         """Class ids and noisy values at some rows of the release."""
         places = self.order[rows]
-        return self.class_ids[places], self.published[places]
+        # The order has every place once, so that none has to be looked for outside.
+        return self.class_ids.take(places, mode="clip"), self.published.take(places, axis=0, mode="clip")
 
 
 class LocalMerged:

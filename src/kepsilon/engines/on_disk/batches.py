@@ -10,7 +10,7 @@ a bucket are shuffled. All orders are equally likely, as if drawn in one step, a
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -19,7 +19,7 @@ import numpy as np
 import pyarrow as pa
 
 from kepsilon.engines.arrow.merging import merged_table
-from kepsilon.engines.arrow.moving import taker
+from kepsilon.engines.arrow.moving import LabelColumn, taker
 from kepsilon.engines.arrow.whole_columns import in_any_order, taken_rows, whole_columns
 from kepsilon.engines.on_disk.buckets import Bucket, Records, scatter
 from kepsilon.engines.protocol import Batch, KeptAt, Random, Store
@@ -28,7 +28,7 @@ from kepsilon.policy.roles import ColumnRoles
 from kepsilon.sources.columns import taken_field
 from kepsilon.table.arrays import BoolArray, FloatArray, IntArray
 from kepsilon.table.class_order import in_class_order
-from kepsilon.table.classes import SUPPRESSED, Recoding
+from kepsilon.table.classes import SUPPRESSED
 from kepsilon.table.whole_records import WholeColumn
 
 
@@ -230,7 +230,13 @@ class NoisyRecords:
         return np.concatenate([np.zeros(0, dtype=np.int64), *known])
 
     def table(
-        self, order: IntArray, roles: ColumnRoles, recoding: Recoding, new_ids: IntArray, *, integers: Collection[str]
+        self,
+        order: IntArray,
+        roles: ColumnRoles,
+        labels: Mapping[str, LabelColumn],
+        new_ids: IntArray,
+        *,
+        integers: Collection[str],
     ) -> pa.Table:
         """Labels, noisy values and kept columns of the records at the positions `order`, in that order.
 
@@ -246,7 +252,7 @@ class NoisyRecords:
             return taken_field(columns.schema.field(name), column.type), column
 
         class_ids = new_ids[self.class_ids()[order]]
-        return merged_table(roles, recoding, class_ids, self._values()[order], kept, integers=integers)
+        return merged_table(roles, labels, class_ids, self._values()[order], kept, integers=integers)
 
     def _values(self) -> FloatArray:
         filled = self._filled()

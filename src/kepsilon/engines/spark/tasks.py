@@ -21,7 +21,7 @@ import pyarrow as pa
 
 from kepsilon.engines.arrow.coding import read_doubles
 from kepsilon.engines.arrow.formulas import n_formulas
-from kepsilon.engines.arrow.merging import linkage_table
+from kepsilon.engines.arrow.merging import label_columns, linkage_table
 from kepsilon.engines.arrow.numpy_arrays import from_numpy
 from kepsilon.engines.on_disk.batches import NoisyBuckets, NoisyRecords, StoredBatch
 from kepsilon.engines.on_disk.buckets import Bucket
@@ -245,6 +245,7 @@ def write_parts(
     """Task: shuffles the records of each place and writes them to a file of this attempt."""
     folder = own_folder(parent)
     written = []
+    labels = label_columns(roles, recoding)
     for i, merging in enumerate(mergings):
         place = merging.place
         released = place.released(new_ids)
@@ -255,7 +256,7 @@ def write_parts(
         rows = place.rows()
         with worded(parent):
             with writing(Sink(target=path, final_name=path, in_parts=True)) as write:
-                write(place.table(order, roles, recoding, new_ids, integers=integers))
+                write(place.table(order, roles, labels, new_ids, integers=integers))
             if rows is not None:
                 with writing(Sink(target=linkage, final_name=linkage, in_parts=True)) as write:
                     write(linkage_table(rows[order], new_ids[place.class_ids()[order]], first=0))

@@ -9,7 +9,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from kepsilon.engines.arrow.merging import linkage_table
+from kepsilon.engines.arrow.merging import label_columns, linkage_table
 from kepsilon.engines.on_disk.batches import NoisyRecords
 from kepsilon.engines.on_disk.buckets import Bucket
 from kepsilon.errors import EngineError, Problem
@@ -43,7 +43,7 @@ class SpilledMerged:
         self.inputs: tuple[Path, ...] = files.inputs
         self.input_types: Mapping[str, Any] = {name: files.schema.field(name).type for name in roles.kept}
         self._buckets, self._folder, self._roles = buckets, folder, roles
-        self._recoding, self._new_ids, self._integers = recoding, new_ids, integers
+        self._labels, self._new_ids, self._integers = label_columns(roles, recoding), new_ids, integers
 
     def frame(self) -> Any:
         """The release as an Arrow table, which has to fit into memory."""
@@ -72,7 +72,7 @@ class SpilledMerged:
     def _tables(self) -> Iterator[pa.Table]:
         def table(bucket: Bucket) -> pa.Table:
             return NoisyRecords(buckets=[bucket]).table(
-                bucket.order(), self._roles, self._recoding, self._new_ids, integers=self._integers
+                bucket.order(), self._roles, self._labels, self._new_ids, integers=self._integers
             )
 
         sizes = [bucket.n_records for bucket in self._buckets]

@@ -29,7 +29,7 @@ from kepsilon.kanonymise.candidate_cuts import Guide, pairs_of
 from kepsilon.kanonymise.first_parts import FirstParts, first_parts
 from kepsilon.kanonymise.local_attributes import LocalAttribute, local_attributes
 from kepsilon.kanonymise.median_cuts import runs_of_codes
-from kepsilon.kanonymise.partitions import partition_of, recode
+from kepsilon.kanonymise.partitions import Partition, partition_of, recode
 from kepsilon.kanonymise.placing import place
 from kepsilon.kanonymise.proposals import all_nodes, heaviest, records_by_node, with_neighbours
 from kepsilon.kanonymise.requirements.protocol import Requirement, all_met
@@ -37,6 +37,7 @@ from kepsilon.kanonymise.table_parts import LabelStyle
 from kepsilon.table.arrays import BoolArray, IntArray
 from kepsilon.table.classes import Recoding
 from kepsilon.table.frequency import FrequencyTable
+from kepsilon.threads import begun, each_of
 
 FEW_NODES = 2_000
 """If there are at most this many nodes, all of them are visited."""
@@ -49,6 +50,9 @@ _MANY_COMBINATIONS = 500_000
 
 _LARGE_TABLE = 250_000
 """Combinations times attributes above which the search by bits is left out: it takes longest, and wins on small tables."""
+
+_WORTH_A_THREAD = 1 << 14
+"""Combinations above which Mondrian's classes are found beside the others, and not after them."""
 
 _ROUNDING = 1e-6
 """More than two sums of the same losses differ by."""
@@ -112,15 +116,20 @@ def best_classes(
     begin = parts.part_of
     if is_very_large:
         begin = place(attributes, counts, begin, [(0,) * len(attributes)], k=k, parts_meet=parts_meet)
-    found = [
-        cut_to_the_end(attributes, counts, begin, k=k, guide=guide, parts_meet=parts_meet, attempts=_FEW_ATTEMPTS)
-        for guide in ((Guide.LOSS,) if len(counts) * len(attributes) > _LARGE_TABLE else (Guide.LOSS, Guide.BITS))
-    ]
-    if not is_very_large:
-        found += _placed(attributes, counts, parts.part_of, found, k=k, parts_meet=parts_meet)
-    by_mondrian = cut_at_medians(table, parts, k=k, further=further, importance=importance)
+
+    def at_medians() -> Partition:
+        return cut_at_medians(table, parts, k=k, further=further, importance=importance)
+
+    with begun(at_medians, at_once=len(counts) > _WORTH_A_THREAD) as mondrian:
+        found = [
+            cut_to_the_end(attributes, counts, begin, k=k, guide=guide, parts_meet=parts_meet, attempts=_FEW_ATTEMPTS)
+            for guide in ((Guide.LOSS,) if len(counts) * len(attributes) > _LARGE_TABLE else (Guide.LOSS, Guide.BITS))
+        ]
+        if not is_very_large:
+            found += _placed(attributes, counts, parts.part_of, found, k=k, parts_meet=parts_meet)
+        by_mondrian = mondrian()
     found.append(by_mondrian.part_of)
-    losses = [round(loss_of(attributes, counts, part_of), 9) for part_of in found]
+    losses = list(each_of(found, lambda part_of: round(loss_of(attributes, counts, part_of), 9)))
     weights = [0.0 if position in fixed else weight for position, weight in enumerate(importance)]
 
     def finished(part_of: IntArray) -> Recoding:
