@@ -12,7 +12,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from kepsilon.auditing.attacks import AttackSums, links_in_doubt, published_numbers
+from kepsilon.auditing.attacked_classes import AttackSums
+from kepsilon.auditing.attacks import links_in_doubt, published_numbers
 from kepsilon.auditing.case import AuditCase
 from kepsilon.auditing.findings import LinksInDoubt
 from kepsilon.auditing.links_in_groups import GroupedOriginals

@@ -43,7 +43,9 @@ def encode(column: pa.ChunkedArray, name: str, source: str) -> tuple[tuple[Label
         # A dictionary may list a value twice, list null, or list values that no record holds.
         remap = np.array([positions.setdefault(text, len(positions)) for text in texts], dtype=np.int32)
         null = positions.setdefault(None, len(positions)) if array.indices.null_count else 0
-        codes[first : first + len(array)] = np.append(remap, np.int32(null))[to_positions(array.indices, null=len(texts))]
+        codes[first : first + len(array)] = np.append(remap, np.int32(null))[
+            to_positions(array.indices, null=len(texts))
+        ]
         first += len(array)
     if None in positions:
         positions, codes = _null_last(positions, codes)
