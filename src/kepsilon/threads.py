@@ -1,15 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs pieces of work on the cores of this machine, several at a time; NumPy and Arrow compute without Python's lock."""
+"""Runs pieces of work on the cores of this machine, several at a time; NumPy and Arrow compute without Python's lock.
+
+Meanwhile NumPy's linear algebra starts no threads of its own: those wait for one another with their cores busy, which takes
+several times as long as one thread where there is other work for these cores.
+"""
 
 from __future__ import annotations
 
+import functools
 import os
 import threading
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
-from typing import TypeVar
+from typing import Any, TypeVar
 
 Piece = TypeVar("Piece")
 Found = TypeVar("Found")
@@ -43,7 +48,7 @@ def each_of(
     if len(pieces) <= 1 or n_threads() == 1:
         yield from map(work, pieces)
         return
-    with ThreadPoolExecutor(n_threads()) as threads:
+    with _WITHOUT_BLAS_THREADS, ThreadPoolExecutor(n_threads()) as threads:
         ahead: deque[tuple[Future[Found], int]] = deque()
         try:
             for i, piece in enumerate(pieces):
@@ -98,5 +103,37 @@ def begun(work: Callable[[], Found], *, at_once: bool) -> Iterator[Callable[[], 
     if not at_once or n_threads() == 1:
         yield work
         return
-    with ThreadPoolExecutor(1) as thread:
+    with _WITHOUT_BLAS_THREADS, ThreadPoolExecutor(1) as thread:
         yield thread.submit(work).result
+
+
+class _WithoutBlasThreads:
+    """While anybody is inside, NumPy's linear algebra uses the thread that asks for it; then as many as before."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._n_inside = 0
+        self._limits: Any = None
+
+    def __enter__(self) -> None:
+        with self._lock:
+            self._n_inside += 1
+            if self._n_inside == 1:
+                self._limits = _blas().limit(limits=1, user_api="blas")
+
+    def __exit__(self, *_error: object) -> None:
+        with self._lock:
+            self._n_inside -= 1
+            if not self._n_inside:
+                self._limits.restore_original_limits()
+
+
+@functools.cache
+def _blas() -> Any:
+    """What sets the number of threads of the libraries that are loaded."""
+    from threadpoolctl import ThreadpoolController
+
+    return ThreadpoolController()
+
+
+_WITHOUT_BLAS_THREADS = _WithoutBlasThreads()

@@ -8,6 +8,7 @@ import time
 
 import numpy as np
 import pytest
+from threadpoolctl import threadpool_info, threadpool_limits
 
 from kepsilon import threads
 
@@ -78,3 +79,24 @@ def test_what_is_begun_at_once_is_the_same_as_what_is_worked_out_later(n_threads
             assert found() == 7
         with threads.begun(lambda: 1 // 0, at_once=at_once) as found, pytest.raises(ZeroDivisionError):
             found()
+
+
+def test_linear_algebra_starts_no_threads_beside_ours(monkeypatch):
+    """Its threads and ours would wait for one another: three times the work of the processor, on a machine that is busy."""
+    monkeypatch.setattr(threads, "n_threads", lambda: 2)
+
+    def blas_threads(_piece=None):
+        return {own["num_threads"] for own in threadpool_info() if own["user_api"] == "blas"}
+
+    def fails(_piece):
+        raise ValueError
+
+    with threadpool_limits(2, user_api="blas"):
+        before = blas_threads()
+        with threads.begun(blas_threads, at_once=True) as beside:
+            assert list(threads.each_of(range(3), blas_threads)) == [{1}] * 3
+            assert blas_threads() == {1}
+        assert beside() == {1}
+        with pytest.raises(ValueError):
+            list(threads.each_of(range(3), fails))
+        assert blas_threads() == before == {2}

@@ -13,6 +13,7 @@ from kepsilon.kanonymise.node_counts import sum_of_squares
 from kepsilon.kanonymise.requirements.protocol import Requirement
 from kepsilon.table.classes import Recoding
 from kepsilon.table.frequency import FrequencyTable
+from kepsilon.threads import each_of
 
 Classes = Callable[[FrequencyTable, Request, FirstParts, int, Sequence[Requirement]], Recoding]
 """Makes classes of the first parts, for one k and the requirements beyond k records."""
@@ -21,8 +22,13 @@ Classes = Callable[[FrequencyTable, Request, FirstParts, int, Sequence[Requireme
 def find_local(
     table: FrequencyTable, request: Request, classes: Classes
 ) -> dict[int, KAnonymised | AnonymisationError]:
-    """Classes for every k, or why there are none, as `Algorithm.find` describes."""
-    return {k: _answer(table, request, k, further, classes) for k, further in request.beyond_k.items()}
+    """Classes for every k, or why there are none, as `Algorithm.find` describes; several k at a time."""
+
+    def answer(k: int) -> KAnonymised | AnonymisationError:
+        return _answer(table, request, k, request.beyond_k[k], classes)
+
+    ks = list(request.beyond_k)
+    return dict(zip(ks, each_of(ks, answer), strict=True))
 
 
 def _answer(
