@@ -11,7 +11,8 @@ import pyarrow as pa
 
 from kepsilon.errors import NOT_SHOWN, DataError, EngineError, Problem, calling_others
 from kepsilon.sources.columns import metadata_names
-from kepsilon.sources.kept_types import PythonObjects
+from kepsilon.sources.kept_types import NotInArrow
+from kepsilon.sources.undeclared_types import stated
 from kepsilon.table.type_changes import TypeChange
 
 
@@ -134,7 +135,9 @@ def _as_arrow(frame: Any, library: str) -> pa.Table:
         if problem is not None:
             raise DataError(problem)
         # An index holds record numbers, sometimes names; it is dropped, and what matters should be a column.
-        return pa.Table.from_pandas(_with_text_names(frame), preserve_index=False)
+        named = _with_text_names(frame)
+        objects = {name: named[name] for name, kind in named.dtypes.items() if str(kind) == "object"}
+        return stated(pa.Table.from_pandas(named, preserve_index=False), objects)
     if library == "polars":
         return _polars_as_arrow(frame)
     if not hasattr(frame, "__arrow_c_stream__"):
@@ -143,18 +146,38 @@ def _as_arrow(frame: Any, library: str) -> pa.Table:
 
 
 def _polars_as_arrow(frame: Any) -> pa.Table:
-    """A Polars frame as Arrow. Columns of Python objects, exported as addresses in memory, become empty stand-ins."""
+    """A Polars frame as Arrow. Columns of types that Arrow lacks become empty stand-ins.
+
+    Python objects are among them, which Polars would export as addresses in memory.
+    """
     if not hasattr(frame, "schema"):
         raise not_a_table(frame)
-    objects = [name for name, kind in frame.schema.items() if _holds_objects(kind)]
-    if not objects:
-        return pa.table(frame)
-    table = pa.table(frame.drop(objects))
+    lacking = {
+        name: NotInArrow("Object (Python objects)") for name, kind in frame.schema.items() if _holds_objects(kind)
+    }
+    try:
+        table = pa.table(frame.drop(list(lacking)) if lacking else frame)
+    except _NOT_TAKEN:
+        for name, kind in frame.schema.items():
+            if name not in lacking and not _is_taken(frame.select(name)):
+                lacking[name] = NotInArrow(str(kind))
+        table = pa.table(frame.drop(list(lacking)))
     for i, name in enumerate(frame.columns):
-        if name in objects:
-            nulls = pa.ExtensionArray.from_storage(PythonObjects(), pa.nulls(frame.height))
-            table = table.add_column(i, name, nulls)
+        if name in lacking:
+            table = table.add_column(i, name, pa.ExtensionArray.from_storage(lacking[name], pa.nulls(frame.height)))
     return table
+
+
+_NOT_TAKEN = (pa.ArrowInvalid, pa.ArrowNotImplementedError)
+
+
+def _is_taken(column: Any) -> bool:
+    """Whether Arrow takes a Polars column; 128-bit integers are a type of Polars alone."""
+    try:
+        pa.table(column)
+    except _NOT_TAKEN:
+        return False
+    return True
 
 
 def _enums(frame: Any) -> list[str]:
