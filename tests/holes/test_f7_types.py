@@ -6,6 +6,7 @@ from __future__ import annotations
 import datetime as dt
 import decimal
 
+import duckdb
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -246,3 +247,83 @@ def test_f7_dictionaries_that_parquet_lacks_become_their_values_in_their_own_typ
     assert any(f'"s" was {column.type} and is {kind}' in str(own) for own in written.warnings)
     for linkage in (release.linkage, None):
         assert ke.audit(given, tmp_path / "out.parquet", POLICY, linkage=linkage).broken == ()
+
+
+OBJECTS = {
+    "large whole numbers": [2**60 + 1, None],
+    "whole numbers": [3, 4],
+    "flags": [True, False],
+    "moments": [dt.datetime(2020, 1, 2, 3), None],
+    "spans": [dt.timedelta(days=1), None],
+    "days": [dt.date(2020, 1, 2), None],
+}
+
+
+@pytest.mark.parametrize("name", OBJECTS)
+def test_f7_python_objects_in_pandas_stay_as_they_are(name):
+    """Whole numbers beside None came back as floats, of which large ones were others than before."""
+    frame = pd.DataFrame(people(pd.Series(OBJECTS[name] * 30, dtype=object)))
+    released = ke.anonymise(frame, POLICY).frame
+    assert str(released["s"].dtype) == "object"
+    assert sorted(map(repr, released["s"])) == sorted(map(repr, frame["s"]))
+
+
+def test_f7_lists_of_an_arrow_type_stay_in_pandas():
+    """They came back as Python objects, without a word."""
+    frame = pd.DataFrame(people(pd.Series([[1], [2, None]] * 30, dtype=pd.ArrowDtype(pa.list_(pa.int8())))))
+    released = ke.anonymise(frame, POLICY).frame
+    assert released["s"].dtype == frame["s"].dtype
+    assert sorted(map(str, released["s"])) == sorted(map(str, frame["s"]))
+
+
+def relation(expression: str):
+    """A DuckDB relation whose kept column is this expression; an ENUM `size` is there."""
+    connection = duckdb.connect()
+    connection.execute("create type size as enum ('small', 'CANARY', 'large')")
+    return connection.sql(f"select 't' as town, 60.0::double + i % 7 as weight, {expression} as s from range({N}) t(i)")
+
+
+OTHER_IN_DUCKDB = {
+    "'small'::size": ("ENUM", "VARCHAR"),
+    "'0190b7a2-0000-7000-8000-000000000001'::uuid": ("UUID", "VARCHAR"),
+    "['0190b7a2-0000-7000-8000-000000000001'::uuid]": ("UUID[]", "VARCHAR[]"),
+    "'{}'::json": ("JSON", "VARCHAR"),
+    "(i % 3)::hugeint": ("HUGEINT", "DECIMAL(38,0)"),
+}
+
+
+@pytest.mark.parametrize("expression", OTHER_IN_DUCKDB)
+def test_f7_types_that_duckdb_does_not_get_back_are_said(expression):
+    """Arrow, which carries the records, has them as other types; nothing said so."""
+    frame = relation(expression)
+    before, after = OTHER_IN_DUCKDB[expression]
+    release = ke.anonymise(frame, POLICY)
+    assert str(release.frame.types[2]) == after
+    assert any(f'column "s": is {before}, and is released as {after}.' in str(own) for own in release.warnings)
+    assert not any("CANARY" in str(own) for own in release.warnings), "the name of an ENUM lists its values"
+
+
+@pytest.mark.parametrize(
+    "expression", ["i % 3", "'x'", "[i % 3]", "map(['a'], [1])", "array_value(1, 2)", "'1:00'::time"]
+)
+def test_f7_types_that_duckdb_gets_back_are_not_spoken_of(expression):
+    """A warning about a change that there is not would be read once and then never again."""
+    frame = relation(expression)
+    release = ke.anonymise(frame, POLICY)
+    assert release.frame.types[2] == frame.types[2]
+    assert not any("is released as" in str(own) for own in release.warnings)
+
+
+@pytest.mark.parametrize(
+    ("expression", "kind"),
+    [
+        ("'101'::bit", "BIT"),
+        ("340282366920938463463374607431768211455::uhugeint", "UHUGEINT"),
+        ("'01:00:00+02'::timetz", "TIME WITH TIME ZONE"),
+        ("[{'a': 1::uhugeint}]", "UHUGEINT"),
+    ],
+)
+def test_f7_types_of_duckdb_that_come_as_other_values_are_refused(expression, kind):
+    """DuckDB hands over bytes of its own, −1 for its largest number, and a time without its zone."""
+    with pytest.raises(ke.DataError, match=f'column "s": is of type {kind}'):
+        ke.anonymise(relation(expression), POLICY)
