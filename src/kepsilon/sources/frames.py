@@ -95,8 +95,8 @@ class FrameSource:
         frame = table.to_pandas()
         for i, field in enumerate(table.schema):
             name, column = field.name, table.column(i)
-            kind = self._pandas_types.get(name)
-            is_as_before = kind is not None and field.type == self._table.schema.field(name).type
+            kind: Any = self._pandas_types.get(name)
+            is_as_before = name in self._pandas_types and field.type == self._table.schema.field(name).type
             if is_as_before and hasattr(kind, "__from_arrow__"):
                 frame[name] = kind.__from_arrow__(column)
             elif pa.types.is_nested(field.type):
