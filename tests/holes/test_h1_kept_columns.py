@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import datetime as dt
+import decimal
 import functools
 import random
 
@@ -13,6 +15,7 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from pyarrow import feather
 
 import kepsilon as ke
 from material.dirty_columns import FLAT, TEXT, buffers_of, coded, dirty, nested_types, token
@@ -368,6 +371,93 @@ def test_f4_polars_objects_that_are_not_published_do_no_harm():
     under = policy(1, id={"role": "identifier"})
     assert ke.anonymise(frame, under).frame.columns == ["town", "weight", "s0"]
     ke.check(frame, under)
+
+
+@pytest.mark.parametrize("kind", [pl.Int128, pl.UInt128], ids=str)
+@pytest.mark.parametrize("role", ["sensitive", "identifier"])
+def test_h1_integers_that_only_polars_has_are_refused_by_name(kind, role):
+    """Arrow takes no frame with such a column, also where it is not published; the refusal named neither column nor type."""
+    frame = pl.DataFrame({"town": ["t"] * N, "weight": [60.0] * N, "s0": [1] * N}, schema_overrides={"s0": kind})
+    under = policy(0, s0={"role": role})
+    if role == "identifier":
+        assert ke.anonymise(frame, under).frame.columns == ["town", "weight"]
+        return
+    with pytest.raises(ke.DataError, match=rf'column "s0": is of type {kind}'):
+        ke.anonymise(frame, under)
+
+
+def objects(of_left_out, of_others) -> pd.DataFrame:
+    """A pandas frame with a column of Python objects: of the records that will be left out, and of all others."""
+    frame = table([]).to_pandas()
+    frame["s0"] = pd.Series(
+        [of_left_out if i in np.flatnonzero(LEFT_OUT) else of_others for i in range(N)], dtype=object
+    )
+    return frame
+
+
+TELLING = {
+    "keys": ({"CANARY": 1}, {"a": 1}, "dictionaries with different keys"),
+    "an order of keys": ({"b": 1, "a": 1}, {"a": 1, "b": 1}, "dictionaries with different keys"),
+    "keys inside": ({"a": {"CANARY": 1}}, {"a": {"b": 1}}, "dictionaries with different keys"),
+    "keys in lists": ([{"CANARY": 1}], [{"a": 1}], "dictionaries with different keys"),
+    "keys in arrays": (np.array([{"CANARY": 1}]), np.array([{"a": 1}]), "dictionaries with different keys"),
+    "digits": (decimal.Decimal("1.23456"), decimal.Decimal("1.5"), "decimals with different numbers of digits"),
+    "bytes": (b"CANARY", "text", "values of several types"),
+    "times": (dt.datetime(2020, 1, 1, 5), dt.date(2020, 1, 1), "values of several types"),
+    "time zones": (
+        dt.datetime(2020, 1, 1, tzinfo=dt.UTC),
+        dt.datetime(2020, 1, 1, tzinfo=dt.timezone(dt.timedelta(hours=1))),
+        "values of several types",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", TELLING)
+def test_h1_a_type_that_is_made_of_the_values_of_records_left_out_is_refused(name):
+    """Arrow makes the type of a pandas column of Python objects from what they hold: each key of a dictionary was published
+    as the name of a field, in the order in which keys first came up."""
+    of_left_out, of_others, said = TELLING[name]
+    frame = objects(of_left_out, of_others)
+    for call in (ke.anonymise, ke.check):
+        with pytest.raises(ke.DataError, match=said) as refused:
+            call(frame, policy(1))
+        assert "CANARY" not in str(refused.value)
+        assert 'column "s0"' in str(refused.value)
+
+
+def test_h1_a_column_of_python_objects_that_is_not_published_does_no_harm():
+    """Nothing of its type is in the release."""
+    frame = objects({"CANARY": 1}, {"a": 1})
+    release = ke.anonymise(frame, policy(0, s0={"role": "identifier"}))
+    assert list(release.frame.columns) == ["town", "weight"]
+
+
+@pytest.mark.parametrize(
+    ("own", "kind"),
+    [
+        ({"a": 1, "b": None}, pa.struct([("a", pa.int64()), ("b", pa.null())])),
+        ([{"a": "x"}], pa.list_(pa.struct([("a", pa.string())]))),
+        (decimal.Decimal("1.50"), pa.decimal128(38, 2)),
+        ("text", pa.string()),
+        (dt.date(2020, 1, 1), pa.date32()),
+    ],
+    ids=lambda own: type(own).__name__,
+)
+def test_h1_python_objects_of_one_type_are_released(tmp_path, own, kind):
+    """With missing values, which have no type; of decimals no more is told than how many digits each has after the point."""
+    frame = objects(None, own)
+    frame.loc[7, "s0"] = np.nan
+    release = ke.anonymise(frame, policy(1))
+    assert release.frame["s0"].isna().sum() == 1
+    release.write(tmp_path / "out.arrow")
+    assert feather.read_table(tmp_path / "out.arrow").schema.field("s0").type == kind
+
+
+def test_h1_the_largest_decimal_does_not_set_the_digits_of_a_released_column(tmp_path):
+    """pandas states no precision, and that of the longest decimal was one of a record that was left out."""
+    frame = objects(decimal.Decimal("123456789.01"), decimal.Decimal("1.50"))
+    ke.anonymise(frame, policy(1)).write(tmp_path / "out.parquet")
+    assert pq.read_schema(tmp_path / "out.parquet").field("s0").type == pa.decimal128(38, 2)
 
 
 @pytest.mark.spark

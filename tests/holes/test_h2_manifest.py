@@ -97,6 +97,8 @@ POLICIES = [
     for algorithm in [("ola", "mondrian")[(i + i // 2 + i // 4) % 2]]
 ]
 
+POLICIES += [{**own, "algorithm": "local-recoding"} for own in POLICIES[::5]]
+
 
 def two_step_policy(settings: dict[str, Any], **changes: Any) -> ke.Policy:
     stated = {key: own for key, own in settings.items() if own is not None}

@@ -29,12 +29,27 @@ def outcome_probabilities(values, own, *, scale, reach, k):
     return safe, mid, zero
 
 
+def published_outcome_probabilities(values, own, *, scale, reach, k, precision, domain):
+    """`outcome_probabilities` of values that are rounded and clamped to a domain: published value by published value."""
+    bottom, top = math.ceil(domain[0] / precision), math.floor(domain[1] / precision)
+    found = [0.0, 0.0, 0.0]
+    for step in range(bottom, top + 1):
+        left = -math.inf if step == bottom else (step - 0.5) * precision
+        right = math.inf if step == top else (step + 0.5) * precision
+        n = sum(abs(v - step * precision) <= reach for v in values)
+        place = 0 if n >= k else 1 if n else 2
+        found[place] += laplace_cdf(right - own, scale) - laplace_cdf(left - own, scale)
+    return tuple(found)
+
+
 @functools.lru_cache(maxsize=64)
-def outcomes(values, *, scale, reach, k):
+def outcomes(values, *, scale, reach, k, **published):
     """Probabilities of every (safe, zero) among the records; the same for all rules."""
     found = {(0, 0): 1.0}
+    probabilities = published_outcome_probabilities if published and scale > 0 else outcome_probabilities
     for own in values:
-        safe, mid, zero = outcome_probabilities(values, own, scale=scale, reach=reach, k=k)
+        how = published if probabilities is published_outcome_probabilities else {}
+        safe, mid, zero = probabilities(values, own, scale=scale, reach=reach, k=k, **how)
         following = {}
         for (n_safe, n_zero), p in found.items():
             for key, chance in (((n_safe + 1, n_zero), safe), ((n_safe, n_zero), mid), ((n_safe, n_zero + 1), zero)):
@@ -44,10 +59,10 @@ def outcomes(values, *, scale, reach, k):
     return found
 
 
-def suppressed_distribution(values, *, scale, reach, k, rule):
+def suppressed_distribution(values, *, scale, reach, k, rule, **published):
     """Probabilities of every number of suppressed records."""
     distribution = {}
-    for (n_safe, n_zero), p in outcomes(tuple(values), scale=scale, reach=reach, k=k).items():
+    for (n_safe, n_zero), p in outcomes(tuple(values), scale=scale, reach=reach, k=k, **published).items():
         n = n_suppressed(len(values), n_safe, n_zero, k=k, rule=rule)
         distribution[n] = distribution.get(n, 0.0) + p
     return distribution
@@ -65,11 +80,11 @@ def mean_and_variance(distribution):
     return mean, sum((n - mean) ** 2 * p for n, p in distribution.items())
 
 
-def suppression(values, class_ids, *, scales, reach, k, rule):
-    """Mean and variance of the number suppressed, class by class."""
+def suppression(values, class_ids, *, scales, reach, k, rule, **published):
+    """Mean and variance of the number suppressed, class by class; `published`: the precision and domain, where they count."""
     results = []
     for c, (scale, r) in enumerate(zip(scales, reach, strict=True)):
         members = [float(v) for v, i in zip(values, class_ids, strict=True) if i == c]
-        found = suppressed_distribution(members, scale=float(scale), reach=float(r), k=k, rule=rule)
+        found = suppressed_distribution(members, scale=float(scale), reach=float(r), k=k, rule=rule, **published)
         results.append(mean_and_variance(found))
     return tuple(zip(*results, strict=True))

@@ -227,7 +227,7 @@ def kept(rng: random.Random, n: int, *, typed: bool) -> Column:
         if rng.random() < 0.1:
             values = _serial(rng, n).cast(pa.string()).to_pylist()
         return Column(name="", role=role, holds="texts", array=_as_text(rng, values, typed=typed))
-    make = rng.choice(list(KEPT_TYPES.values()))
+    make = _dictionaries_of_anything if rng.random() < 0.15 else rng.choice(list(KEPT_TYPES.values()))
     return Column(name="", role=role, holds="anything", array=make(rng, n))
 
 
@@ -263,6 +263,38 @@ def _dictionaries(rng: random.Random, n: int) -> pa.Array:
     listed = pa.array([text(rng) for _ in range(6)], pa.string())
     indices = pa.array(_listed(rng, n, lambda: rng.randrange(4)), rng.choice([pa.int8(), pa.int16(), pa.int32()]))
     return pa.DictionaryArray.from_arrays(indices, listed, ordered=rng.random() < 0.3)
+
+
+CODED_TYPES: tuple[tuple[pa.DataType, Callable[[int], Any]], ...] = (
+    (pa.binary(5), lambda i: f"{i:05}".encode()),
+    (pa.binary(), lambda i: f"{i}".encode()),
+    (pa.decimal32(7, 2), Decimal),
+    (pa.decimal64(12, 2), Decimal),
+    (pa.decimal128(20, 2), Decimal),
+    (pa.timestamp("s", "Europe/Dublin"), lambda i: datetime(2020, 1, 1 + i)),
+    (pa.timestamp("ns"), lambda i: datetime(2020, 1, 1 + i)),
+    (pa.time32("s"), time),
+    (pa.date64(), lambda i: date(2020, 1, 1 + i)),
+    (pa.duration("ms"), lambda i: timedelta(seconds=i)),
+    (pa.float16(), np.float16),
+    (pa.float32(), lambda i: i / 4),
+    (pa.bool_(), lambda i: bool(i % 2)),
+    (pa.uint8(), lambda i: i),
+    (pa.string_view(), lambda i: f"{i} is longer than a view holds"),
+)
+"""Types of values that a dictionary can list, and how to make some of them."""
+
+
+def _dictionaries_of_anything(rng: random.Random, n: int) -> pa.Array:
+    """A dictionary of values of any flat type, sometimes with a null among them, or a value twice."""
+    kind, make = rng.choice(CODED_TYPES)
+    listed = [make(i) for i in rng.sample(range(6), 6)]
+    if rng.random() < 0.3:
+        listed[rng.randrange(6)] = None
+    if rng.random() < 0.3:
+        listed[0] = listed[1]
+    indices = pa.array(_listed(rng, n, lambda: rng.randrange(6)), rng.choice([pa.int8(), pa.uint16(), pa.int64()]))
+    return pa.DictionaryArray.from_arrays(indices, pa.array(listed, kind), ordered=rng.random() < 0.2)
 
 
 def _union(rng: random.Random, n: int) -> pa.Array:

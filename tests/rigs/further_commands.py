@@ -132,7 +132,7 @@ def _look_at_grid(trial: Trial, outcome: Outcome, grid: Path) -> None:
 
 
 def _look_at_policy(trial: Trial, outcome: Outcome, source: Path, policy: Path, chosen: Path) -> None:
-    """The policy that was chosen is the curator's own but for k, ε and the algorithm, and `check` finds that it can be met."""
+    """The policy that was chosen is the curator's own but for k, ε, the algorithm and perhaps averages, and can be met."""
     if chosen.exists() is not (outcome.code == 0):
         trial.fail(
             f"explore: exit code {outcome.code}, and the policy is {'there' if chosen.exists() else 'not there'}"
@@ -141,7 +141,9 @@ def _look_at_policy(trial: Trial, outcome: Outcome, source: Path, policy: Path, 
         return
     own, new = (tomllib.loads(path.read_text(encoding="utf-8")) for path in (policy, chosen))
     differing = {key for key in own.keys() | new.keys() if own.get(key) != new.get(key)}
-    if differing - {"k", "epsilon", "algorithm"} - ({"max_suppression"} if "max_suppression" not in own else set()):
+    is_noise_alone = "averages" in own and "averages" not in new  # a cell of its own beside those with averages
+    may_differ = {"k", "epsilon", "algorithm"} | ({"averages"} if is_noise_alone else set())
+    if differing - may_differ - ({"max_suppression"} if "max_suppression" not in own else set()):
         trial.fail("explore: the policy that it writes differs in more than k, ε and the algorithm")
     has_noise = trial.case.of_role("epsilon-quasi") and ("averages" not in new or new["averages"].get("noise"))
     if new["k"] not in KS or (new.get("epsilon") not in EPSILONS and has_noise):

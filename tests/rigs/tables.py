@@ -100,7 +100,7 @@ def as_frame(columns: Sequence[Column], kind: str) -> Any:
     `array` of each column is then what the frame holds: pandas, for one, makes doubles of whole numbers with gaps.
     """
     if kind == "arrow table":
-        return arrow_table(columns)
+        return _in_pieces(arrow_table(columns))
     make = {"polars": _polars, "lazy polars": _polars, "pandas": _pandas, "duckdb": _duckdb}[kind]
     for column in columns:
         try:
@@ -113,6 +113,26 @@ def as_frame(columns: Sequence[Column], kind: str) -> Any:
             column.array = _in_one(make(pa.table({"x": texts})))
     frame = make(arrow_table(columns))
     return frame.lazy() if kind == "lazy polars" else frame
+
+
+def _in_pieces(table: pa.Table) -> pa.Table:
+    """The table in two pieces, each of which lists the entries of its dictionaries in an order of its own."""
+    cut = table.num_rows // 3
+    columns = [
+        pa.chunked_array([own.slice(0, cut).combine_chunks(), _turned(own.slice(cut).combine_chunks())], type=own.type)
+        for own in table.columns
+    ]
+    return pa.Table.from_arrays(columns, names=table.column_names)
+
+
+def _turned(array: pa.Array) -> pa.Array:
+    """A dictionary with its entries the other way round, unless their order is declared; other arrays as they are."""
+    if not pa.types.is_dictionary(array.type) or array.type.ordered or not len(array.dictionary):
+        return array
+    last = len(array.dictionary) - 1
+    entries = pa.concat_arrays([array.dictionary.slice(i, 1) for i in range(last, -1, -1)])
+    places = [None if i is None else last - i for i in array.indices.to_pylist()]
+    return pa.DictionaryArray.from_arrays(pa.array(places, array.type.index_type), entries)
 
 
 def _polars(table: pa.Table) -> Any:

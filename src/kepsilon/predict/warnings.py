@@ -152,7 +152,7 @@ def _types(counted: Counted) -> Iterator[Problem]:
         yield Problem(
             where=f'column "{change.column}"',
             what=f"is {change.before}, and is released as {change.after}.",
-            fix="Its values stay. What the first type stores beside them could be of records that are left out.",
+            fix="Its values stay. The first type cannot be released, or stores what could be of records that are left out.",
         )
 
 

@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 
 import pyarrow as pa
 
+from kepsilon.sources.dictionaries import with_one_dictionary
 from kepsilon.sources.kept_types import released_type
 from kepsilon.sources.rebuilding import rebuilt
 from kepsilon.table.type_changes import TypeChange
@@ -145,9 +146,7 @@ def in_one_piece(column: pa.ChunkedArray) -> pa.Array:
     if column.num_chunks == 1:
         return column.chunk(0)
     if pa.types.is_dictionary(column.type):
-        if any(chunk.dictionary.null_count for chunk in column.chunks):  # which Arrow cannot unify
-            return in_one_piece(column.cast(column.type.value_type)).dictionary_encode()
-        column = column.unify_dictionaries()
+        column = with_one_dictionary(column)
     joined = column.combine_chunks()
     return joined.chunk(0) if isinstance(joined, pa.ChunkedArray) else joined
 

@@ -3,7 +3,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import contextlib
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,8 @@ import pyarrow as pa
 
 from kepsilon.errors import NOT_SHOWN, DataError, EngineError, Problem, calling_others
 from kepsilon.sources.columns import metadata_names
-from kepsilon.sources.kept_types import PythonObjects
+from kepsilon.sources.kept_types import NotInArrow, released_type
+from kepsilon.sources.undeclared_types import stated
 from kepsilon.table.type_changes import TypeChange
 
 
@@ -54,6 +56,8 @@ class FrameSource:
         self._enums = _enums(frame) if self.library == "polars" else []
         only_used = "Enum of the categories that released records hold"
         self.type_changes = tuple(TypeChange(column=name, before="Enum", after=only_used) for name in self._enums)
+        if self.library == "duckdb":
+            self.type_changes = tuple(_changes_of_duckdb(frame, self._table.schema))
         self._pandas_types = _pandas_types(frame) if self.library == "pandas" else {}
 
     def arrow_table(self, columns: Sequence[str], *, coded: Sequence[str] = ()) -> pa.Table:
@@ -89,14 +93,17 @@ class FrameSource:
     def _as_pandas(self, table: pa.Table) -> Any:
         """A pandas frame. Columns that kept their Arrow type also keep pandas' own type, such as Int64."""
         frame = table.to_pandas()
-        for name, kind in self._pandas_types.items():
-            i = table.schema.get_field_index(name)
-            if i >= 0 and table.schema.field(i).type == self._table.schema.field(name).type:
-                frame[name] = kind.__from_arrow__(table.column(i))
         for i, field in enumerate(table.schema):
-            if pa.types.is_nested(field.type):
+            name, column = field.name, table.column(i)
+            kind: Any = self._pandas_types.get(name)
+            is_as_before = name in self._pandas_types and field.type == self._table.schema.field(name).type
+            if is_as_before and hasattr(kind, "__from_arrow__"):
+                frame[name] = kind.__from_arrow__(column)
+            elif pa.types.is_nested(field.type):
                 # A null beside or above whole numbers would make doubles of them, which do not hold all their digits.
-                frame[field.name] = table.column(i).to_pandas(integer_object_nulls=True)
+                frame[name] = column.to_pandas(integer_object_nulls=True)
+            elif is_as_before and str(kind) == "object" and str(frame[name].dtype) != "object":
+                frame[name] = type(frame[name])(column.to_pylist(), dtype=object)
         return frame
 
 
@@ -134,27 +141,74 @@ def _as_arrow(frame: Any, library: str) -> pa.Table:
         if problem is not None:
             raise DataError(problem)
         # An index holds record numbers, sometimes names; it is dropped, and what matters should be a column.
-        return pa.Table.from_pandas(_with_text_names(frame), preserve_index=False)
+        named = _with_text_names(frame)
+        objects = {name: named[name] for name, kind in named.dtypes.items() if str(kind) == "object"}
+        return stated(pa.Table.from_pandas(named, preserve_index=False), objects)
     if library == "polars":
         return _polars_as_arrow(frame)
     if not hasattr(frame, "__arrow_c_stream__"):
         raise not_a_table(frame)
-    return pa.table(frame)
+    return _duckdb_as_arrow(frame) if library == "duckdb" else pa.table(frame)
+
+
+_ALTERED = ("bit", "uhugeint", "time with time zone")
+"""Types of which DuckDB hands other values over: bytes of its own, negative numbers for large ones, times without zone."""
+
+
+def _duckdb_as_arrow(frame: Any) -> pa.Table:
+    """A DuckDB relation as Arrow. Columns whose values would change become empty stand-ins."""
+    table = pa.table(frame)
+    for i, kind in enumerate(getattr(frame, "types", ())):
+        altered = next((own for own in _types_inside(kind) if own in _ALTERED), None)
+        if altered is not None:
+            nulls = pa.ExtensionArray.from_storage(NotInArrow(altered.upper()), pa.nulls(table.num_rows))
+            table = table.set_column(i, table.column_names[i], nulls)
+    return table
+
+
+def _types_inside(kind: Any) -> Iterator[str]:
+    """The names of a type of DuckDB and of all types inside it."""
+    name = str(kind.id)
+    yield name
+    if name in ("list", "array", "map", "struct", "union"):
+        for _, own in kind.children:
+            if hasattr(own, "id"):
+                yield from _types_inside(own)
 
 
 def _polars_as_arrow(frame: Any) -> pa.Table:
-    """A Polars frame as Arrow. Columns of Python objects, exported as addresses in memory, become empty stand-ins."""
+    """A Polars frame as Arrow. Columns of types that Arrow lacks become empty stand-ins.
+
+    Python objects are among them, which Polars would export as addresses in memory.
+    """
     if not hasattr(frame, "schema"):
         raise not_a_table(frame)
-    objects = [name for name, kind in frame.schema.items() if _holds_objects(kind)]
-    if not objects:
-        return pa.table(frame)
-    table = pa.table(frame.drop(objects))
+    lacking = {
+        name: NotInArrow("Object (Python objects)") for name, kind in frame.schema.items() if _holds_objects(kind)
+    }
+    try:
+        table = pa.table(frame.drop(list(lacking)) if lacking else frame)
+    except _NOT_TAKEN:
+        for name, kind in frame.schema.items():
+            if name not in lacking and not _is_taken(frame.select(name)):
+                lacking[name] = NotInArrow(str(kind))
+        table = pa.table(frame.drop(list(lacking)))
     for i, name in enumerate(frame.columns):
-        if name in objects:
-            nulls = pa.ExtensionArray.from_storage(PythonObjects(), pa.nulls(frame.height))
-            table = table.add_column(i, name, nulls)
+        if name in lacking:
+            table = table.add_column(i, name, pa.ExtensionArray.from_storage(lacking[name], pa.nulls(frame.height)))
     return table
+
+
+_NOT_TAKEN = (pa.ArrowInvalid, pa.ArrowNotImplementedError)
+
+
+def _is_taken(column: Any) -> bool:
+    """Whether Arrow takes a Polars column; 128-bit integers are a type of Polars alone."""
+    try:
+        pa.table(column)
+    except _NOT_TAKEN:
+        return False
+    return True
 
 
 def _enums(frame: Any) -> list[str]:
@@ -162,10 +216,29 @@ def _enums(frame: Any) -> list[str]:
     return [name for name, kind in getattr(frame, "schema", {}).items() if type(kind).__name__ == "Enum"]
 
 
+def _changes_of_duckdb(frame: Any, schema: pa.Schema) -> Iterator[TypeChange]:
+    """The columns of a DuckDB relation that Arrow, and so a release, has as another type, such as UUID as text."""
+    import duckdb
+
+    for field, before in zip(schema, frame.types, strict=True):
+        if released_type(field.type) != field.type:
+            continue  # which is said of Arrow's types
+        with contextlib.suppress(Exception):  # of a type that is refused
+            (after,) = duckdb.from_arrow(pa.table({"a": pa.array([], field.type)})).types
+            if after != before:
+                # The whole name of an ENUM, and of what has one inside, lists values.
+                yield TypeChange(column=field.name, before=_name_in_duckdb(before), after=_name_in_duckdb(after))
+
+
+def _name_in_duckdb(kind: Any) -> str:
+    """The name of a type of DuckDB, without any values."""
+    name = str(kind)
+    return str(kind.id).upper() if "ENUM" in name else name
+
+
 def _pandas_types(frame: Any) -> Mapping[str, Any]:
-    """The types of a pandas frame's columns that pandas makes from Arrow itself, by name."""
-    found = zip(frame.columns, frame.dtypes, strict=True)
-    return {str(name): kind for name, kind in found if hasattr(kind, "__from_arrow__")}
+    """The types of a pandas frame's columns, by name."""
+    return {str(name): kind for name, kind in zip(frame.columns, frame.dtypes, strict=True)}
 
 
 def _holds_objects(kind: Any) -> bool:

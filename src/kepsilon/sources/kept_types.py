@@ -27,19 +27,20 @@ EXTENSION_NAME = b"ARROW:extension:name"
 """Metadata that names the extension type of a field whose type is not registered with Arrow."""
 
 
-class PythonObjects(pa.ExtensionType):  # type: ignore[misc]
-    """Stands for a column of Python objects, which Polars would export as addresses in memory."""
+class NotInArrow(pa.ExtensionType):  # type: ignore[misc]
+    """Stands for a column of a type that Arrow does not have, such as Polars' Python objects and integers of 128 bits."""
 
-    def __init__(self) -> None:
-        super().__init__(pa.null(), "polars.object")
+    def __init__(self, name: str) -> None:
+        self.name = name
+        super().__init__(pa.null(), "kepsilon.not_in_arrow")
 
     def __arrow_ext_serialize__(self) -> bytes:
-        return b""
+        return self.name.encode()
 
     @classmethod
-    def __arrow_ext_deserialize__(cls, storage_type: pa.DataType, serialized: bytes) -> PythonObjects:
-        del storage_type, serialized
-        return cls()
+    def __arrow_ext_deserialize__(cls, storage_type: pa.DataType, serialized: bytes) -> NotInArrow:
+        del storage_type
+        return cls(serialized.decode())
 
 
 def type_changes(fields: Iterable[pa.Field]) -> tuple[TypeChange, ...]:
@@ -81,8 +82,8 @@ def _unlisted(field: pa.Field) -> tuple[str, str] | None:
     if declared is not None and declared.decode(errors="replace") not in _EXTENSIONS:
         name = declared.decode(errors="replace")
         return f"extension<{name}>", "Make plain values of it first, such as text, numbers or bytes"
-    if isinstance(kind, PythonObjects):
-        return "Object (Python objects)", "Make text or numbers of it first"
+    if isinstance(kind, NotInArrow):
+        return kind.name, "Make text or numbers that Arrow has of it first"
     if isinstance(kind, pa.BaseExtensionType):
         if kind.extension_name in _EXTENSIONS:
             return None

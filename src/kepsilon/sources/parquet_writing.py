@@ -156,7 +156,25 @@ def _with_entries(field: pa.Field, entries: set[Any] | None) -> pa.Field:
 
 
 def as_read_back(schema: pa.Schema) -> pa.Schema:
-    """The schema of a file, as Arrow reads it, whose columns had these types; Parquet has no date64, for example."""
+    """The schema of a file, as Arrow reads it, whose columns had these types; Parquet has no date64, for example.
+
+    Arrow reads dictionaries of text and bytes only. Of others it would not even know the type of their values, such as a
+    time zone, so these are written as plain values.
+    """
+    found = _as_arrow_reads(schema)
+    plain = [
+        own.with_type(own.type.value_type) if _is_no_longer_a_dictionary(own, read) else own
+        for own, read in zip(schema, found, strict=True)
+    ]
+    return found if pa.schema(plain) == schema else _as_arrow_reads(pa.schema(plain))
+
+
+def _is_no_longer_a_dictionary(before: pa.Field, read: pa.Field) -> bool:
+    return pa.types.is_dictionary(before.type) and not pa.types.is_dictionary(read.type)
+
+
+def _as_arrow_reads(schema: pa.Schema) -> pa.Schema:
+    """The schema that Arrow reads from a file in which this one is recorded."""
     recorded = base64.b64encode(schema.serialize().to_pybytes()).decode()
     sink = pa.BufferOutputStream()
     plain = pa.schema([pa.field(field.name, moved_type(field.type)) for field in schema])

@@ -246,7 +246,7 @@ def _rebuilt_dictionary(array: pa.Array, kind: pa.DataType, also_null: Mask | No
     """A dictionary of the entries that are used, each once; sorted, unless it was declared to be ordered."""
     values = released_type(kind.value_type, views=False)
     if not pa.types.is_dictionary(array.type):
-        array = _encoded(rebuilt(array, values))
+        array = each_once(rebuilt(array, values))
     is_null = _nulls_of(array.indices, also_null)
     positions = _raw_numbers(rebuilt(array.indices, array.indices.type, also_null=is_null))
     listed = array.dictionary
@@ -254,9 +254,9 @@ def _rebuilt_dictionary(array: pa.Array, kind: pa.DataType, also_null: Mask | No
         listed = rebuilt(listed, released_type(listed.type, views=False))
     used = np.flatnonzero(_occurring(positions if is_null is None else positions[~is_null], n_values=len(listed)))
     # An entry that is listed twice is two ways to write one value, and a null among the entries a second way to be null.
-    distinct = _encoded(rebuilt(listed.take(_positions(used)), values))
+    distinct = each_once(rebuilt(listed.take(_positions(used)), values))
     entries = distinct.dictionary
-    of_used = np.arange(len(used)) if len(entries) == len(used) else _or_null(distinct.indices)
+    of_used = np.arange(len(used)) if len(entries) == len(used) else positions_or_null(distinct.indices)
     order = np.arange(len(entries)) if kind.ordered else _sorted(entries)
     rank = np.empty(len(entries) + 1, dtype=np.int64)
     rank[order], rank[-1] = np.arange(len(entries)), -1
@@ -276,7 +276,7 @@ def _rebuilt_dictionary(array: pa.Array, kind: pa.DataType, also_null: Mask | No
     )
 
 
-def _encoded(array: pa.Array) -> pa.DictionaryArray:
+def each_once(array: pa.Array) -> pa.DictionaryArray:
     """A rebuilt array with each value once in a dictionary; by its bytes where Arrow cannot, as with short decimals."""
     try:
         return array.dictionary_encode()
@@ -300,7 +300,7 @@ def _sorted(entries: pa.Array) -> NDArray[np.int64]:
         values = np.frombuffer(buffer if buffer is not None else b"", dtype=unit)[: len(entries)]
         return np.lexsort([~np.signbit(values), values])
     try:
-        return _numbers(pc.sort_indices(entries))
+        return whole_numbers(pc.sort_indices(entries))
     except pa.ArrowNotImplementedError:
         width = entries.type.bit_width // 8
         raw = entries.buffers()[1].to_pybytes()
@@ -314,9 +314,9 @@ def narrowest(index_type: pa.DataType, n_entries: int) -> pa.DataType:
     return next(kind for kind in (pa.int16(), pa.int32(), pa.int64()) if n_entries < 1 << (kind.bit_width - 1))
 
 
-def _or_null(indices: pa.Array) -> NDArray[np.int64]:
+def positions_or_null(indices: pa.Array) -> NDArray[np.int64]:
     """Positions in a dictionary, −1 where they are null."""
-    found = _numbers(rebuilt(indices, pa.int64()))
+    found = whole_numbers(rebuilt(indices, pa.int64()))
     return np.where(null_mask(indices), -1, found)
 
 
@@ -326,7 +326,7 @@ def _positions(numbers: NDArray[Any], *, is_null: Mask | None = None) -> pa.Arra
     return pa.Array.from_buffers(pa.int64(), len(numbers), [_validity(is_null), content])
 
 
-def _numbers(array: pa.Array) -> NDArray[np.int64]:
+def whole_numbers(array: pa.Array) -> NDArray[np.int64]:
     """Whole numbers without nulls as a NumPy array."""
     return _raw_numbers(array).astype(np.int64)
 
@@ -359,7 +359,7 @@ def _looked_up(table: NDArray[Any], positions: NDArray[Any]) -> NDArray[Any]:
 def _run_ends_decoded(array: pa.Array) -> pa.Array:
     """The values of a run-end encoded array, one for each record."""
     values = rebuilt(array.values, released_type(array.type.value_type, inside=True, views=False))
-    ends = _numbers(array.run_ends)
+    ends = whole_numbers(array.run_ends)
     run = np.searchsorted(ends, np.arange(array.offset, array.offset + len(array)), side="right")
     return values.take(_positions(run))
 

@@ -36,12 +36,12 @@ class Steps:
             domain=None if domain is None else (fraction(domain[0]), fraction(domain[1])),
         )
 
-    def leading_into(self, opens: FloatArray, closes: FloatArray, far: FloatArray) -> tuple[FloatArray, FloatArray]:
+    def leading_into(self, opens: FloatArray, closes: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Where an unrounded value has to lie to be published inside each interval from `opens` to `closes`, ends included.
 
         Returns the ends of these intervals of unrounded values; all arrays have shape (n_intervals,). An interval without
-        a multiple of the precision gives an empty one. An interval that holds an end of the domain is extended by `far`,
-        which is as far as noise reaches, because values beyond are clamped to that end.
+        a multiple of the precision, or outside the domain, gives an empty one, which may stand inside that of another. An
+        interval that holds an end of the domain becomes infinite, because values beyond are clamped to that end.
         """
         step = float(self.precision)
         first, last = np.ceil(opens / step - _ON_STEP), np.floor(closes / step + _ON_STEP)
@@ -52,9 +52,7 @@ class Steps:
             first, last = np.maximum(first, bottom), np.minimum(last, top)
         last = np.maximum(last, first - 1)
         begin, end = (first - 0.5) * step, (last + 0.5) * step
-        return np.where(at_bottom, np.minimum(begin, opens) - far, begin), np.where(
-            at_top, np.maximum(end, closes) + far, end
-        )
+        return np.where(at_bottom, -np.inf, begin), np.where(at_top, np.inf, end)
 
 
 def steps_of(policy: Policy) -> tuple[Steps, ...]:

@@ -79,7 +79,7 @@ class AuditedTable:
         column = self._column(name)
         if pa.types.is_dictionary(column.type):
             column = column.cast(column.type.value_type)
-        is_text = pa.types.is_string(column.type) or pa.types.is_large_string(column.type)
+        is_text = _is_text(column.type)
         if not (is_text or pa.types.is_decimal(column.type)):
             return None
         texts = [text for text in column.unique().drop_null().cast(pa.string()).to_pylist() if text]
@@ -110,13 +110,17 @@ class AuditedTable:
 
     def _coded(self, name: str) -> tuple[tuple[Label, ...], IntArray]:
         column = self._column(name)
+        if pa.types.is_dictionary(column.type) and not _is_text(column.type.value_type):
+            # What a value is written as must not depend on whether it stands in a dictionary.
+            values = column.type.value_type
+            column = pa.chunked_array([rebuilt(chunk, values) for chunk in column.chunks], type=values)
         is_bytes = pa.types.is_binary(column.type) or pa.types.is_large_binary(column.type)
         if pa.types.is_nested(column.type) or is_bytes or pa.types.is_fixed_size_binary(column.type):
             written = [None if value is None else repr(value) for value in _python_values(column)]
             column = pa.chunked_array([pa.array(written, pa.string())])
-        elif pa.types.is_floating(_value_type(column.type)):
+        elif pa.types.is_floating(column.type):
             # In a k-quasi zero and minus zero are one value; in a kept column they are two, which every file tells apart.
-            column = column.cast(_value_type(column.type)).cast(pa.string())
+            column = column.cast(pa.string())
         try:
             values, codes = encode(column, name, self.name)
         except DataError:  # a type that Arrow does not write as text, such as a duration
@@ -137,7 +141,7 @@ class AuditedTable:
     def numbers(self, name: str, reading: Reading = PLAIN) -> FloatArray:
         """A column of numbers as doubles, NaN where it is missing; an original needs the reading of its policy."""
         column = self._column(name)
-        is_text = pa.types.is_string(column.type) or pa.types.is_large_string(column.type)
+        is_text = _is_text(column.type)
         if is_text and not self._source.tells_null_from_empty:
             column = pc.if_else(pc.equal(column, ""), pa.scalar(None, column.type), column)
         return as_doubles(column, name, self.name, reading)
@@ -161,6 +165,10 @@ class AuditedTable:
 def _value_type(kind: pa.DataType) -> pa.DataType:
     """The type of the values of a column, which may be a dictionary."""
     return kind.value_type if pa.types.is_dictionary(kind) else kind
+
+
+def _is_text(kind: pa.DataType) -> bool:
+    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
 
 
 def _python_values(column: pa.ChunkedArray) -> list[Any]:

@@ -12,12 +12,13 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from kepsilon.engines.arrow.moving import stored, with_one_dictionary
+from kepsilon.engines.arrow.moving import stored
 from kepsilon.engines.arrow.numpy_arrays import from_numpy, to_doubles, to_positions
 from kepsilon.errors import DataError, Problem
 from kepsilon.policy.numbers import LONGEST, NUMBER, parse_double
 from kepsilon.policy.reading import PLAIN, Reading
 from kepsilon.sources.columns import in_one_piece
+from kepsilon.sources.dictionaries import with_one_dictionary
 from kepsilon.table.arrays import BoolArray, FloatArray, IntArray
 from kepsilon.table.codes import Domain, Label, code_domain
 from kepsilon.table.keys import count_codes

@@ -14,19 +14,13 @@ import pyarrow.compute as pc
 
 from kepsilon.engines.arrow.numpy_arrays import from_numpy, from_texts, to_positions
 from kepsilon.sources.columns import in_one_piece
+from kepsilon.sources.dictionaries import with_one_dictionary
 from kepsilon.sources.rebuilding import null_mask, rebuilt
 from kepsilon.table.arrays import BoolArray, FloatArray, IntArray
 from kepsilon.table.codes import Label
 
 _MOST_TEXT = 1 << 30
 """Bytes of text in one array at the most; Arrow's offsets of 32 bits end at twice as much."""
-
-
-def with_one_dictionary(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """The column with one dictionary for all chunks; without a null entry, which Arrow can neither unify nor write."""
-    if any(chunk.dictionary.null_count for chunk in column.chunks):
-        return column.cast(column.type.value_type).dictionary_encode()
-    return column.unify_dictionaries()
 
 
 def stored(column: pa.ChunkedArray) -> pa.ChunkedArray:

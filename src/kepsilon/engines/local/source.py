@@ -15,6 +15,7 @@ from kepsilon.policy.roles import Attribute, ColumnRoles
 from kepsilon.sources.columns import movable
 from kepsilon.sources.kept_types import refuse_other_types
 from kepsilon.sources.protocol import Source as OpenedSource
+from kepsilon.sources.undeclared_types import refuse_undeclared
 
 
 class LocalSource:
@@ -32,6 +33,7 @@ class LocalSource:
         if table.num_rows == 0:
             raise DataError(Problem(where=self.name, what="has a header, but no records."))
         refuse_other_types((table.schema.field(name) for name in roles.published), self.name)
+        refuse_undeclared((table.schema.field(name) for name in roles.kept), self.name)
         return LocalColumns(table, roles, self._source)
 
     def repetition(self, column: str) -> Repetition:

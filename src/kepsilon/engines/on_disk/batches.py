@@ -26,6 +26,7 @@ from kepsilon.engines.protocol import Batch, KeptAt, Random, Store
 from kepsilon.engines.room import Room
 from kepsilon.policy.roles import ColumnRoles
 from kepsilon.sources.columns import taken_field
+from kepsilon.sources.dictionaries import each_with_one_dictionary
 from kepsilon.table.arrays import BoolArray, FloatArray, IntArray
 from kepsilon.table.class_order import in_class_order
 from kepsilon.table.classes import SUPPRESSED
@@ -189,7 +190,7 @@ class _KeptColumns:
             self._left.append(part)
             n_there += part.num_rows
         # Arrow moves records of several parts only once their dictionaries are one.
-        together = pa.concat_tables(self._left).unify_dictionaries()
+        together = each_with_one_dictionary(pa.concat_tables(self._left))
         self._left = [together.slice(n)] if n_there > n else []
         return together.slice(0, n).combine_chunks()
 

@@ -8,13 +8,13 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from kepsilon.engines.arrow.moving import with_one_dictionary
 from kepsilon.engines.arrow.numpy_arrays import to_positions
 from kepsilon.engines.on_disk.buckets import LARGE_DICTIONARY, stream_overhead
 from kepsilon.engines.on_disk.details import n_details
 from kepsilon.engines.room import LEAST_WIDTH, Room
 from kepsilon.policy.roles import ColumnRoles
 from kepsilon.sources.columns import in_one_piece, moved_schema
+from kepsilon.sources.dictionaries import with_one_dictionary
 from kepsilon.sources.protocol import SourceInParts
 from kepsilon.sources.rebuilding import null_mask
 from kepsilon.table.arrays import IntArray

@@ -17,7 +17,6 @@ import pyarrow as pa
 
 from kepsilon.engines.arrow.coding import WrongNumbers, read_doubles
 from kepsilon.engines.arrow.formulas import n_formulas
-from kepsilon.engines.arrow.moving import with_one_dictionary
 from kepsilon.engines.arrow.persons import Persons, code_persons, hash_persons
 from kepsilon.engines.arrow.whole_columns import taken_rows
 from kepsilon.engines.counts.combinations import CountedColumns, CountedCombinations
@@ -37,6 +36,7 @@ from kepsilon.errors import DataError
 from kepsilon.files.private_folders import SpillFolder
 from kepsilon.policy.roles import ColumnRoles
 from kepsilon.sources.columns import without_dictionaries
+from kepsilon.sources.dictionaries import with_one_dictionary
 from kepsilon.sources.files import changed
 from kepsilon.sources.kept_types import type_changes
 from kepsilon.sources.protocol import SourceInParts

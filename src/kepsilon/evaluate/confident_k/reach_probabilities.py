@@ -112,13 +112,15 @@ class Noise:
     def as_published(self, opens: FloatArray, closes: FloatArray, ids: IntArray) -> tuple[FloatArray, FloatArray]:
         """Intervals of noisy heights that are rounded and clamped into the given intervals of published heights.
 
-        `ids` is the class of each interval; all arrays have shape (n_intervals,).
+        `ids` is the class of each interval; all arrays have shape (n_intervals,). Where nothing is published, an interval
+        is empty. None goes on where noise on no value of its class ends.
         """
         if self.steps is None:
             return opens, closes
         low, scales = self.low[ids], self.scales[ids]
-        begin, end = self.steps.leading_into(low + opens * scales, low + closes * scales, _FAR * scales)
-        return (begin - low) / scales, (end - low) / scales
+        begin, end = self.steps.leading_into(low + opens * scales, low + closes * scales)
+        highest = self.widths[ids] / scales + _FAR
+        return np.clip((begin - low) / scales, -_FAR, highest), np.clip((end - low) / scales, -_FAR, highest)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -169,7 +171,8 @@ def _in_any_intervals(crowds: Crowds, noise: Noise, chosen: IntArray, *, ranks: 
 
     `chosen` are all distinct values of these classes; `ranks` numbers these classes, shape (n_classes,).
     Intervals left and right of a value weigh as sums of exponentials, taken once per class. They cannot overflow: a
-    reach that does not cover a class is shorter than it is wide, so heights lie between −ε and 2ε. The sums have positive
+    reach that does not cover a class is shorter than it is wide, so heights lie between −ε and 2ε, or where published
+    values are clamped not much further out. The sums have positive
     terms, so nothing cancels.
     """
     ids = noise.ids[chosen]
@@ -192,6 +195,9 @@ def _in_any_intervals(crowds: Crowds, noise: Noise, chosen: IntArray, *, ranks: 
         widths = np.expm1(heights[end] - heights[begin] + (double[begin] - spans[begin]) / scales)
     else:
         opens, closes = noise.as_published(opens, closes, ids[begin])
+        # Where nothing is published, such as beyond the domain, there is no interval; it would stand inside another one.
+        is_some = opens < closes
+        rank, opens, closes = rank[is_some], opens[is_some], closes[is_some]
         widths = np.expm1(closes - opens)
 
     # Every class has a slot for each of its intervals, and an empty one, infinitely far to the right.

@@ -3,9 +3,11 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from kepsilon.evaluate.confident_k import expected_suppression as expected_confident_k
@@ -13,7 +15,8 @@ from kepsilon.evaluate.confident_k.confident_k import ZeroRule, originals_in_rea
 from kepsilon.evaluate.confident_k.expected_suppression import prepare_classes
 from kepsilon.evaluate.originals.sorted_classes import sort_classes
 from kepsilon.perturb.mechanisms.laplace import LAPLACE
-from material.noisy_classes import EPSILONS, copies, diameters, fixed_classes, noisy_classes
+from kepsilon.table.steps import Steps
+from material.noisy_classes import EPSILONS, Noisy, copies, diameters, fixed_classes, noisy_classes
 from oracles import confidence as oracle
 from oracles.noise import SEED
 
@@ -51,6 +54,51 @@ def test_a_reach_on_the_steps_of_the_values_equals_the_oracle(noisy, tenths, k, 
     found = closed(noisy.values, noisy.class_ids, noisy.ranges, reach=reach, epsilon=noisy.epsilon, k=k, rule=rule)
     slow, _ = oracle.suppression(
         noisy.values, noisy.class_ids, scales=noisy.scales, reach=reach + 1e-13, k=k, rule=rule.value
+    )
+    np.testing.assert_allclose(found, slow, rtol=0, atol=1e-9)
+
+
+domains = st.tuples(st.integers(-8, 20), st.integers(1, 30)).map(lambda ends: (ends[0], ends[0] + ends[1]))
+
+
+@given(noisy_classes(), st.integers(0, 30), st.integers(2, 6), st.sampled_from(ZeroRule), domains)
+@example(
+    # One original far below the domain, others below it whose reach has its lower end: an interval in which nothing is
+    # published was taken to stand inside the next one, and the expectation was 10²¹ records of a class of 48.
+    Noisy(
+        values=np.array([-40.0, -20.0, -15.0, -12.0, 10.0, 20.0]),
+        published=np.zeros(6),
+        class_ids=np.zeros(6, dtype=np.int64),
+        ranges=np.array([60.0]),
+        epsilon=100.0,
+    ),
+    66,
+    2,
+    ZeroRule.TEXT,
+    (-14, 15),
+)
+def test_published_values_inside_a_domain_equal_the_oracle(noisy, tenths, k, rule, domain):
+    """Also where originals, and all that is in their reach, are beyond the domain."""
+    reach = np.full(noisy.n_classes, tenths / 10 + 0.03)
+    found = closed(
+        noisy.values,
+        noisy.class_ids,
+        noisy.ranges,
+        reach=reach,
+        epsilon=noisy.epsilon,
+        k=k,
+        rule=rule,
+        steps=Steps(precision=Fraction(1), domain=(Fraction(domain[0]), Fraction(domain[1]))),
+    )
+    slow, _ = oracle.suppression(
+        noisy.values,
+        noisy.class_ids,
+        scales=noisy.scales,
+        reach=reach,
+        k=k,
+        rule=rule.value,
+        precision=1,
+        domain=domain,
     )
     np.testing.assert_allclose(found, slow, rtol=0, atol=1e-9)
 
