@@ -101,6 +101,18 @@ def test_every_key_of_a_record_and_manifest_is_documented(changes):
             assert any(own.fullmatch(path) for own in patterns), (name, path, RERUN)
 
 
+def test_the_page_on_record_and_manifest_speaks_of_every_key():
+    """The page in words, beside those that are generated: each key that a file begins with has its row there."""
+    from kepsilon.publish.manifest import Manifest
+    from kepsilon.publish.record import Record
+
+    of_manifest, of_record = page("reference/record.md").split("## The curator's record")
+    for written, text in ((Manifest, of_manifest), (Record, of_record)):
+        rows = "\n".join(re.findall(r"^\| (.+?) \|", text, flags=re.MULTILINE))
+        for own in json_keys.keys_of(written):
+            assert f"`{re.split(r'[.[]', own.path)[0]}`" in rows, (written.__name__, own.path)
+
+
 def test_a_key_without_description_is_refused():
     """The script fails with the name of the field, and says what to write."""
     import dataclasses
