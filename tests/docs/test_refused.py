@@ -69,7 +69,8 @@ def of_persons(**settings):
 def body_mass_index():
     table = patients(2_000)
     index = [
-        round(w / (h / 100) ** 2, 2) for w, h in zip(table["weight"].to_pylist(), table["height"].to_pylist(), strict=True)
+        round(w / (h / 100) ** 2, 2)
+        for w, h in zip(table["weight"].to_pylist(), table["height"].to_pylist(), strict=True)
     ]
     return table.append_column("bmi", [index])
 
@@ -83,7 +84,10 @@ def asked(name):
         return of_persons(person="patient", epsilon=2, epsilon_per="person", attributes={"weight": wide})
     if name == "leak":
         height = weight()["weight"]
-        return body_mass_index(), {"epsilon": 16, "attributes": {**weight(), "height": height, "bmi": {"role": "sensitive"}}}
+        return body_mass_index(), {
+            "epsilon": 16,
+            "attributes": {**weight(), "height": height, "bmi": {"role": "sensitive"}},
+        }
     if name == "missing":
         table = patients()
         known = [None if i % 5 == 0 else v for i, v in enumerate(table["weight"].to_pylist())]
@@ -141,9 +145,9 @@ def test_a_grid_may_hold_no_cell():
     with pytest.raises(kepsilon.UnsatisfiableError, match="no cell"):
         kepsilon.explore(patients(), policy(epsilon=8, attributes=weight()), k=[10], epsilon=[8]).best(max_risk=0.0001)
     with pytest.raises(kepsilon.UnsatisfiableError, match="every cell"):
-        kepsilon.explore(patients(), policy(epsilon=1, attributes=weight(accept_useless=None)), k=[10], epsilon=[1]).best(
-            max_risk=0.5
-        )
+        kepsilon.explore(
+            patients(), policy(epsilon=1, attributes=weight(accept_useless=None)), k=[10], epsilon=[1]
+        ).best(max_risk=0.5)
     assert {"no cell", "every cell"} < rows().keys()
 
 
