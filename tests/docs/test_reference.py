@@ -192,11 +192,42 @@ def test_every_promised_sentence_stands_on_the_page_of_the_proofs():
     assert [own for own in words if own.strip() not in text] == []
 
 
+SAID_BY_BOTH = (
+    "an extreme record moves the range itself",
+    "the size of the noise shows the range",
+    "an extreme record can still move the widened range, and the size of the noise shows it, whatever ε is",
+    "values outside the bounds",
+    "a person of r records spends r·ε",
+    "carry one draw, so that averaging them gains nothing",
+    "equal noisy values show an attacker which records are one person's, and so in which classes that person is",
+    "left out depends on the true values of the class",
+    "is shared by at least",
+    "a probability of at most one in the size of its group",
+    "averages carry no noise",
+    "protects nobody",
+    "that lead to the same groups are ε-indistinguishable",
+    "which records were averaged together is",
+    "published as they are",
+)
+
+
+@pytest.mark.parametrize("words", SAID_BY_BOTH)
+def test_the_page_of_promises_says_what_manifests_say(words):
+    """Whoever reads a statement finds its words explained; one that is worded anew in the code is so on the page."""
+    for name in ("guarantee", "promise"):
+        without_links = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", page(f"explanation/{name}.md"))
+        text = re.sub(r"[\s>*]+", " ", without_links).lower()
+        assert words in text, name
+
+
 def test_every_proof_that_the_sentences_link_to_exists():
     """A sentence without a proof is a claim."""
     anchors = set(re.findall(r"proofs\.md#([^)]+)\)", page("explanation/guarantee.md")))
     assert len(anchors) > 8
     assert anchors <= set(anchors_of(page("explanation/proofs.md")))
+    promised = set(re.findall(r"promise\.md#([^)]+)\)", page("explanation/guarantee.md")))
+    assert len(promised) > 6
+    assert promised <= set(anchors_of(page("explanation/promise.md")))
 
 
 def test_keys_of_lists_and_names_are_told_apart():
