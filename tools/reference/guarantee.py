@@ -159,7 +159,12 @@ def page() -> str:
                 if sentence not in shown:
                     lines += ["", f"> {sentence}"]
                     shown.add(sentence)
-    lines += ["", "## Whom the figures are about", "", "The bound on the linking risk in a manifest is about:"]
+    lines += [
+        "",
+        "## Whom the figures are about",
+        "",
+        "[The bound on the linking risk](proofs.md#the-bound-in-the-manifest) in a manifest is about:",
+    ]
     for _, _, policies in examples():
         for own in policies:
             words = attacker_in_words(own)
