@@ -144,6 +144,34 @@ def test_every_message_says_what_to_do():
     assert [what for what, fix in rows if not fix.strip("… ./")] == []
 
 
+def test_words_that_were_given_a_name_before_are_found(tmp_path):
+    """Messages are worded in several ways in the code; a way that the script does not read would be a message without a row."""
+    file = tmp_path / "module.py"
+    file.write_text(
+        """
+def found(n):
+    what = f"{n} are left." if n else "none is left."
+    yield Problem(what=what, fix="Look again.")
+    what = "one more."
+    yield Problem(what=what or "nothing.")
+    yield _refusal("refused.", "Ask for less.")
+    yield Problem(what="plain.")
+
+
+def _refusal(what, fix):
+    return UnsatisfiableError(Problem(where="", what=what, fix=fix))
+"""
+    )
+    assert list(errors._messages(file)) == [
+        ("… are left.", "Look again."),
+        ("none is left.", "Look again."),
+        ("one more.", ""),
+        ("nothing.", ""),
+        ("refused.", "Ask for less."),
+        ("plain.", ""),
+    ]
+
+
 def test_no_advice_is_for_a_message_that_is_gone():
     """Or it would be read by nobody."""
     text = page("reference/errors.md")
