@@ -184,7 +184,7 @@ def test_a_limit_on_one_person_sees_whoever_joins_records() -> None:
     alone = kepsilon.check(table, policy(**capped)).linking_risk
     assert alone.largest_possible_by_matching < 0.25
     kepsilon.check(table, policy(max_individual_risk=0.25, **capped))
-    with pytest.raises(kepsilon.UnsatisfiableError, match="above max_individual_risk = 0.25"):
+    with pytest.raises(kepsilon.UnsatisfiableError, match="above max_individual_risk"):
         kepsilon.check(table, policy(max_individual_risk=0.25, epsilon_per="person", **settings))
 
 
