@@ -22,7 +22,7 @@ ABOUT_RISK = re.compile(
     r"\b(linked|links|linking|risks?|riskiest|re-?identif\w*|gives? (people|somebody) away)\b", re.IGNORECASE
 )
 ATTACKER = re.compile(
-    r"\b(attackers?|whoever|who (knows?|sees|could)|anybody|somebody|nobody|prosecutor|journalist|marketer|matcher)\b",
+    r"\b(attackers?|whoever|who (knows?|sees|could|can)|anybody|somebody|nobody|prosecutor|journalist|marketer|matcher)\b",
     re.IGNORECASE,
 )
 FOR_THE_PAGE = re.compile(r"Every risk on this page is that of (an attacker|somebody) who\b")
@@ -68,6 +68,38 @@ def test_pages_name_the_attacker(name):
     blocks = paragraphs((ROOT / name).read_text(encoding="utf-8"))
     if not any(FOR_THE_PAGE.search(block) for block in blocks[:4]):
         assert unnamed(blocks) == []
+
+
+HIDING = re.compile(r"\b(hides?|hidden)\b", re.IGNORECASE)
+GENERATED = ("errors.md", "api.md", "policy-keys.md", "record-keys.md", "manifest-keys.md", "commands.md")
+WORDED_BY_CODE = tuple(f"docs/reference/{own}" for own in GENERATED)
+
+
+def hidden_from_nobody_named(texts: list[str]) -> list[str]:
+    """Sentences that say something is hidden, and do not say from whom, in a text that has not said it before."""
+    found = []
+    for text in texts:
+        named = False
+        for sentence in sentences(text):
+            named = named or bool(ATTACKER.search(sentence))
+            if HIDING.search(sentence) and not named:
+                found.append(sentence)
+    return found
+
+
+@pytest.mark.parametrize("name", [own for own in PAGES if own not in WORDED_BY_CODE])
+def test_pages_say_from_whom_something_is_hidden(name):
+    """What is hidden from a neighbour may be plain to whoever holds a register."""
+    blocks = paragraphs((ROOT / name).read_text(encoding="utf-8"))
+    if not any(FOR_THE_PAGE.search(block) for block in blocks[:4]):
+        assert hidden_from_nobody_named(blocks) == []
+
+
+def test_something_hidden_from_nobody_is_noticed():
+    """The test above can fail."""
+    assert hidden_from_nobody_named(
+        ["k hides whose record it is. Noise hides a value from whoever knows the class."]
+    ) == ["k hides whose record it is."]
 
 
 def chosen() -> kepsilon.Policy:

@@ -59,6 +59,10 @@ BEYOND = (
     "Labels",
     "One draw per person",
     "Limits",
+    "The bound in the manifest",
+    "The largest single risk",
+    "Expected links",
+    "The manifest",
     "The shuffle",
 )
 """What has a claim and is in none of the three tables of names."""

@@ -101,6 +101,18 @@ def test_every_key_of_a_record_and_manifest_is_documented(changes):
             assert any(own.fullmatch(path) for own in patterns), (name, path, RERUN)
 
 
+def test_the_page_on_record_and_manifest_speaks_of_every_key():
+    """The page in words, beside those that are generated: each key that a file begins with has its row there."""
+    from kepsilon.publish.manifest import Manifest
+    from kepsilon.publish.record import Record
+
+    of_manifest, of_record = page("reference/record.md").split("## The curator's record")
+    for written, text in ((Manifest, of_manifest), (Record, of_record)):
+        rows = "\n".join(re.findall(r"^\| (.+?) \|", text, flags=re.MULTILINE))
+        for own in json_keys.keys_of(written):
+            assert f"`{re.split(r'[.[]', own.path)[0]}`" in rows, (written.__name__, own.path)
+
+
 def test_a_key_without_description_is_refused():
     """The script fails with the name of the field, and says what to write."""
     import dataclasses
@@ -130,6 +142,34 @@ def test_every_message_says_what_to_do():
     )
     assert len(rows) > 200
     assert [what for what, fix in rows if not fix.strip("… ./")] == []
+
+
+def test_words_that_were_given_a_name_before_are_found(tmp_path):
+    """Messages are worded in several ways in the code; a way that the script does not read would be a message without a row."""
+    file = tmp_path / "module.py"
+    file.write_text(
+        """
+def found(n):
+    what = f"{n} are left." if n else "none is left."
+    yield Problem(what=what, fix="Look again.")
+    what = "one more."
+    yield Problem(what=what or "nothing.")
+    yield _refusal("refused.", "Ask for less.")
+    yield Problem(what="plain.")
+
+
+def _refusal(what, fix):
+    return UnsatisfiableError(Problem(where="", what=what, fix=fix))
+"""
+    )
+    assert list(errors._messages(file)) == [
+        ("… are left.", "Look again."),
+        ("none is left.", "Look again."),
+        ("one more.", ""),
+        ("nothing.", ""),
+        ("refused.", "Ask for less."),
+        ("plain.", ""),
+    ]
 
 
 def test_no_advice_is_for_a_message_that_is_gone():
@@ -180,11 +220,42 @@ def test_every_promised_sentence_stands_on_the_page_of_the_proofs():
     assert [own for own in words if own.strip() not in text] == []
 
 
+SAID_BY_BOTH = (
+    "an extreme record moves the range itself",
+    "the size of the noise shows the range",
+    "an extreme record can still move the widened range, and the size of the noise shows it, whatever ε is",
+    "values outside the bounds",
+    "a person of r records spends r·ε",
+    "carry one draw, so that averaging them gains nothing",
+    "equal noisy values show an attacker which records are one person's, and so in which classes that person is",
+    "left out depends on the true values of the class",
+    "is shared by at least",
+    "a probability of at most one in the size of its group",
+    "averages carry no noise",
+    "protects nobody",
+    "that lead to the same groups are ε-indistinguishable",
+    "which records were averaged together is",
+    "published as they are",
+)
+
+
+@pytest.mark.parametrize("words", SAID_BY_BOTH)
+def test_the_page_of_promises_says_what_manifests_say(words):
+    """Whoever reads a statement finds its words explained; one that is worded anew in the code is so on the page."""
+    for name in ("guarantee", "promise"):
+        without_links = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", page(f"explanation/{name}.md"))
+        text = re.sub(r"[\s>*]+", " ", without_links).lower()
+        assert words in text, name
+
+
 def test_every_proof_that_the_sentences_link_to_exists():
     """A sentence without a proof is a claim."""
     anchors = set(re.findall(r"proofs\.md#([^)]+)\)", page("explanation/guarantee.md")))
     assert len(anchors) > 8
     assert anchors <= set(anchors_of(page("explanation/proofs.md")))
+    promised = set(re.findall(r"promise\.md#([^)]+)\)", page("explanation/guarantee.md")))
+    assert len(promised) > 6
+    assert promised <= set(anchors_of(page("explanation/promise.md")))
 
 
 def test_keys_of_lists_and_names_are_told_apart():

@@ -26,7 +26,7 @@ WHAT_TO_DO = {
     "InterruptedAfterRelease": "Nothing has to be done: the release is out and whole. Do not draw a second one.",
     "EarlierDrawWarning": "Make sure that nobody has the earlier release; whoever has both can average the noise.",
 }  # fmt: skip
-IN_POLICY, REPRODUCTION = "In the policy", "reproduce"
+IN_POLICY, REPRODUCTION, REFUSALS = "In the policy", "reproduce", "Policies that cannot be met"
 BY_MESSAGE = {
     "a column has a name that is not UTF-8 text.": "Rename the column.",
     "a task failed (…); nothing was released.": "Look into the logs of the cluster, and run the command again.",
@@ -58,12 +58,18 @@ BY_MESSAGE = {
     "is not a key of the policy.": "The message names the nearest key. Correct the name, or take it out.",
     "is UTF-16 text.": "Save it as UTF-8; the message says how.",
     'the policy has a role for "…", but there is no such column.': "The message names the nearest column. Correct the name in the policy, or take the section out.",
-    "… cannot be met.": "The message says what comes nearest, and what would work.",
     "gives people away, which the policy accepts: … (…).": "Nothing, if the reason in `accept_leak` still holds. The message says what would help.",
     "is published though it may give people away, which the policy accepts: … (…).": "Nothing, if the reason in `accept_leak` still holds. The message says what would help.",
     "its name begins like a formula (…).": "The message says what a spreadsheet would make of it. Rename the column.",
     "… cells begin like a formula (…).": "Open the release as text, not in a spreadsheet, or clean the column first.",
     "a spread needs two runs at least.": "Ask for two runs or more.",
+    "epsilon and group cannot be given together: splits are compared with noise or with averages, not with both.": "Leave one of them out.",
+    "no cell qualifies.": "Explore other k, epsilon, groups to average or algorithms, or allow more. The message says which limit no cell keeps.",
+    "records of a DataFrame have no position, so nothing can say which they were.": "Write the DataFrame to Parquet first, and give its path.",
+    "should be a number, 0 or more.": "Write one, such as 0.1.",
+    "should be a share, 0 to 1.": "Write one, such as 0.05 for 5 %.",
+    "… numeric quasis have 2^… splits: only those are compared that change one attribute.": "Nothing: a note.",
+    "… of its labels begin like a formula (…).": "Open the release as text, not in a spreadsheet, or word the labels otherwise.",
 }  # fmt: skip
 """What to do where the code words no advice, because the message is the advice or cannot know it."""
 FOLDERS = {
@@ -77,8 +83,8 @@ FOLDERS = {
     "engines": "Reading and writing tables",
     "files": "Reading and writing tables",
     "publish": "Outputs",
-    "kanonymise": "Policies that cannot be met",
-    "predict": "Policies that cannot be met, and notes before a release",
+    "kanonymise": REFUSALS,
+    "predict": f"{REFUSALS}, and notes before a release",
     "perturb": "Noise and averages",
     "pipeline": "Running a command",
     "cli": "Running a command",
@@ -110,15 +116,22 @@ def page() -> str:
     for title, found in _by_title().items():
         lines += ["", f"### {title}", "", "| what | what to do |", "|---|---|"]
         lines += [
-            f"| {cell(what)} | {cell(fix if fix.strip('… .') else _advice(what, title))} |" for what, fix in found
+            f"| {cell(what)} | {cell(_advice(what, title) if _says_nothing(fix) else fix)} |" for what, fix in found
         ]
     return "\n".join(lines) + "\n"
+
+
+def _says_nothing(fix: str) -> bool:
+    """Whether the advice is made of what the data is like, so that nothing of it can be shown here."""
+    return not re.sub(r"What would work(, or may)?:", "", fix).strip("… .")
 
 
 def _advice(what: str, title: str) -> str:
     """What to do about a message that the code gives no advice with."""
     if what in BY_MESSAGE:
         return BY_MESSAGE[what]
+    if title.startswith(REFUSALS):
+        return "The message lists what would work on this data. [Why was my release refused](../how-to/refused.md) says why."
     if title == IN_POLICY:
         return "Change it, at the place in the policy that the message begins with."
     if title == REPRODUCTION:
@@ -150,20 +163,86 @@ def _by_title() -> dict[str, list[tuple[str, str]]]:
         first = file.relative_to(SOURCE).parts[0].removesuffix(".py")
         for message in _messages(file):
             found[FOLDERS.get(first, "Running a command")][message] = None
-    return {title: sorted(own) for title, own in found.items() if own}
+    return {title: sorted(_with_advice(own)) for title, own in found.items() if own}
+
+
+def _with_advice(found: dict[tuple[str, str], None]) -> list[tuple[str, str]]:
+    """Messages and advice; a message that has advice somewhere needs no row without."""
+    advised = {what for what, fix in found if not _says_nothing(fix)}
+    return [(what, fix) for what, fix in found if not _says_nothing(fix) or what not in advised]
 
 
 def _messages(file: Path) -> Iterator[tuple[str, str]]:
-    """What and fix of every `Problem` that a module words, and the text of every `PydanticCustomError`."""
-    for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
-        if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Name):
-            continue
-        if node.func.id == "Problem":
-            words = {own.arg: _text(own.value) for own in node.keywords}
-            if words.get("what", "").strip("… ."):
-                yield words["what"], words.get("fix", "")
-        elif node.func.id == "PydanticCustomError" and len(node.args) > 1 and _text(node.args[1]).strip("… ."):
-            yield re.sub(r"\{\w+\}", "…", _text(node.args[1])), ""
+    """What and fix of every `Problem` that a module words, and the text of every `PydanticCustomError`.
+
+    Words that were given a name before are looked up in the same function, and so are the words that a function of the
+    module is handed which makes a `Problem` of them.
+    """
+    tree = ast.parse(file.read_text(encoding="utf-8"))
+    functions = [own for own in ast.walk(tree) if isinstance(own, ast.FunctionDef)]
+    makers = {own.name: own for own in functions if _made_of_arguments(own)}
+    for scope in (tree, *functions):
+        named: dict[str, list[ast.expr]] = {}
+        is_used: set[str] = set()
+        for node in _in_order(scope):
+            if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
+                name = node.targets[0].id
+                named[name] = [*([] if name in is_used else named.get(name, [])), node.value]
+                is_used.discard(name)
+            elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+                for what, fix in _worded_by(node, makers):
+                    is_used |= {own.id for own in (what, fix) if isinstance(own, ast.Name)}
+                    fixes = [""] if fix is None else _texts(fix, named)
+                    whats = [words for words in _texts(what, named) if words.strip("… .")]
+                    # Several of both belong together in an order that is not known here: the message says which.
+                    yield from ((words, fixes[0] if len(fixes) == 1 else "") for words in whats)
+
+
+def _in_order(scope: ast.AST) -> list[ast.AST]:
+    """What stands in a function, as it is read, without the functions inside it."""
+    found: list[ast.AST] = []
+    for own in ast.iter_child_nodes(scope):
+        if not isinstance(own, ast.FunctionDef):
+            found += [*_in_order(own), own]
+    return found
+
+
+def _made_of_arguments(function: ast.FunctionDef) -> tuple[int, int | None] | None:
+    """Which arguments of a function are what and fix of the `Problem` that it makes; None if it makes none of them."""
+    names = [own.arg for own in (*function.args.posonlyargs, *function.args.args)]
+    for node in ast.walk(function):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "Problem":
+            words = {own.arg: own.value.id for own in node.keywords if isinstance(own.value, ast.Name)}
+            if words.get("what") in names:
+                return names.index(words["what"]), names.index(words["fix"]) if words.get("fix") in names else None
+    return None
+
+
+def _worded_by(call: ast.Call, makers: dict[str, ast.FunctionDef]) -> Iterator[tuple[ast.expr, ast.expr | None]]:
+    """What and fix that a call words, if it makes a problem."""
+    assert isinstance(call.func, ast.Name)
+    if call.func.id == "Problem":
+        words = {own.arg: own.value for own in call.keywords}
+        if "what" in words:
+            yield words["what"], words.get("fix")
+    elif call.func.id == "PydanticCustomError" and len(call.args) > 1:
+        yield call.args[1], None
+    elif call.func.id in makers:
+        what, fix = _made_of_arguments(makers[call.func.id]) or (0, None)
+        if len(call.args) > what:
+            yield call.args[what], call.args[fix] if fix is not None and len(call.args) > fix else None
+
+
+def _texts(node: ast.expr, named: dict[str, list[ast.expr]]) -> list[str]:
+    """The texts that an expression can be: those that a name was given, or each of several that are chosen from."""
+    if isinstance(node, ast.Name):
+        others = {name: own for name, own in named.items() if name != node.id}
+        return [words for own in named.get(node.id, []) for words in _texts(own, others)] or ["…"]
+    if isinstance(node, ast.BoolOp):
+        return [words for own in node.values for words in _texts(own, named)]
+    if isinstance(node, ast.IfExp):
+        return [*_texts(node.body, named), *_texts(node.orelse, named)]
+    return [re.sub(r"\{\w+\}", "…", _text(node))] if isinstance(node, ast.Constant) else [_text(node)]
 
 
 def _text(node: ast.expr) -> str:

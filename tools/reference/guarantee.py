@@ -20,6 +20,22 @@ SENSITIVE: Document = {"role": "sensitive"}
 FIRST_LINES = "k"
 """The title under which only the first line of each statement stands: the one about classes."""
 PERSON = {"patient": {"role": "identifier"}}
+PROMISED_IN = {
+    FIRST_LINES: "k-quasis",
+    "No noise": "k-quasis",
+    "Noise: the range of the class": "ε-quasis",
+    "Noise: a coarse range": "ε-quasis",
+    "Noise: declared bounds": "ε-quasis",
+    "Noise on several ε-quasis": "ε-quasis",
+    "Draws inside the range": "draws-inside-the-range",
+    "Persons": "persons-with-several-records",
+    "Confident k": "confident-k",
+    "Averages": "averages",
+    "Noise on averages": "averages",
+    "Sensitive values": "sensitive-values",
+    "Kept columns": "kept-columns",
+}
+"""Where the page of promises explains what stands under a title."""
 
 
 def policy(attributes: Document, **settings: Any) -> Policy:
@@ -135,14 +151,20 @@ def page() -> str:
     ]
     shown: set[str] = set()
     for title, anchor, policies in examples():
-        lines += ["", f"## {title}", "", f"[Why it holds](proofs.md#{anchor})."]
+        promised = PROMISED_IN[title]
+        lines += ["", f"## {title}", "", f"[What it means](promise.md#{promised}), [why it holds](proofs.md#{anchor})."]
         for own in policies:
             sentences = statement(own).split("\n")
             for sentence in sentences[:1] if title == FIRST_LINES else sentences:
                 if sentence not in shown:
                     lines += ["", f"> {sentence}"]
                     shown.add(sentence)
-    lines += ["", "## Whom the figures are about", "", "The bound on the linking risk in a manifest is about:"]
+    lines += [
+        "",
+        "## Whom the figures are about",
+        "",
+        "[The bound on the linking risk](proofs.md#the-bound-in-the-manifest) in a manifest is about:",
+    ]
     for _, _, policies in examples():
         for own in policies:
             words = attacker_in_words(own)

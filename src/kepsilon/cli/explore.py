@@ -128,8 +128,8 @@ def explore(
     """Choose k, ε or averages, and algorithm by limits, before releasing INPUT.
 
     A cell is one algorithm with one k, and one ε or one size of averaged groups. The figures of every cell are predicted,
-    and nothing is drawn. They are exact, but for linking and confidence of noise with several epsilon-quasis: these are
-    simulated, and are within a limit only if they still are with three standard errors added.
+    and nothing is drawn. They are exact where there is a closed form. Others, such as linking with several epsilon-quasis,
+    are simulated, and are within a limit only if they still are with three standard errors added.
 
     Limits choose the least distorted cell that is within all of them; limits of the policy itself count too. Where only
     --max-error is stated, the cell that links fewest records is chosen. Exit code 3 if no cell is within the limits.

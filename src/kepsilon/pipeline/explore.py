@@ -50,8 +50,10 @@ def explore(
     """The grid of what every combination of k, ε and algorithm would cost and what risk it would leave.
 
     Everything else is as the policy says. If `k` or `epsilon` is None, the paper's values and the policy's own are taken;
-    if `algorithm` is None, all algorithms are. `group` compares averages of groups of so many records with noise, or those
-    of the policy where it has averages; there is no cell for groups smaller than k. `confidence` replaces the policy's.
+    where `limits` are stated, here or in the policy, also those ε at which they just hold, and, with a limit on risk, k up
+    to a twentieth of the records. If `algorithm` is None, all algorithms are. `group` compares averages of groups of so
+    many records with noise, or those of the policy where it has averages; there is no cell for groups smaller than k. If
+    neither `group` nor `epsilon` is given, some sizes are tried. `confidence` replaces the policy's.
     With `split` the cells are splits of the numeric quasis into k-quasis and ε-quasis, at the policy's k, ε (or averages) and
     algorithm, or at those given, of which there may be one each. `engine`, `memory` and `spill_folder` are as for `anonymise`.
     """

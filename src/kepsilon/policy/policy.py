@@ -61,7 +61,7 @@ class Policy(Specification):
     confidence_rule: Literal["text", "strict", "suppress_zero"] = "text"
     """What becomes of a record that noise has moved away from every original of its class."""
     max_total_suppression: Share | None = None
-    """Limit on what the algorithm leaves out plus what confident k is expected to; checked before any noise is drawn."""
+    """Limit on the share of the records read that leaves for any cause, confident k as expected; checked before any draw."""
     max_individual_risk: Annotated[Number, Field(gt=0, le=1)] | None = None
     """Limit on how sure an attacker who matches whole classes one to one can be of any record; checked before any draw."""
     max_risk: Share | None = None

@@ -175,6 +175,19 @@ def error_of_means(release: kepsilon.Release, table: pa.Table, *, at_least: int)
     return float(of_mean), float(of_one)
 
 
+def test_a_limit_on_one_person_sees_whoever_joins_records() -> None:
+    """With one draw a person is known for sure whose records lie in classes like nobody else's, however small ε is."""
+    table, settings = hospital(200), {"person": "patient", "epsilon": 0.05, "algorithm": "mondrian"}
+    joins = kepsilon.check(table, policy(epsilon_per="person", **settings)).linking_risk
+    assert joins.largest_possible_by_matching == 1 > joins.largest_possible
+    capped = {"epsilon_per": "person", "max_records_per_person": 1, **settings}
+    alone = kepsilon.check(table, policy(**capped)).linking_risk
+    assert alone.largest_possible_by_matching < 0.25
+    kepsilon.check(table, policy(max_individual_risk=0.25, **capped))
+    with pytest.raises(kepsilon.UnsatisfiableError, match="above max_individual_risk"):
+        kepsilon.check(table, policy(max_individual_risk=0.25, epsilon_per="person", **settings))
+
+
 def test_averaging_forty_records_helps_only_where_the_promise_says_so() -> None:
     """With r·ε for a person of r records the mean of 40 has a 40th of the variance; with ε per person it gains nothing."""
     patients = np.repeat([f"P{i:03d}" for i in range(300)], 40)

@@ -4,7 +4,7 @@
 Paper §V-C. Let ℓ_i be the number of originals of its class within r_c of the published value of record i; it is counted
 here for one ε-quasi, in `linking.several_attributes` for several. Records with 0 < ℓ_i < k are suppressed, and then every
 class of which fewer than k records are left. Where a person may have several records, all three count persons
-(`persons_in_reach`). Departure: ℓ_i counts the originals around the published value, which is what the text
+(`persons_in_reach`). Departure D9: ℓ_i counts the originals around the published value, which is what the text
 means; the formula prints the original value, around which there is always at least the record itself.
 """
 

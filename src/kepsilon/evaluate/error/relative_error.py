@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Errors of one ε-quasi, relative to its values and in its own units, expected before noise is drawn and realised after.
 
-Paper §V-A. Departure: |v| as in the derivation of Eq. (6), not the signed mean as printed; v = 0 has no relative error,
+Paper §V-A. Departure D10: |v| as in the derivation of Eq. (6), not the signed mean as printed; v = 0 has no relative error,
 so such records are left out and counted. The error relative to the data's range, which is always defined, is given too.
 """
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Links of an attacker who holds the originals and picks, in a record's class, the nearest of them.
 
-Paper §V-B, for one ε-quasi with exponential noise, so that the nearest original is the most likely one. Departure: the
+Paper §V-B, for one ε-quasi with exponential noise, so that the nearest original is the most likely one. Departure D8: the
 paper counts every tie as a link, so that a constant class scores 100 %; here a tie of t originals counts as 1/t, and the
 figure by the paper's rule is given too. `ranges` is always the R that set the noise of each class: its diameter, or something
 wider.

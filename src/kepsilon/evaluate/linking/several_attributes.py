@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Links, and originals in reach, of records with several ε-quasis.
 
-The attacker of Paper §V-B, which has no formula for this case. Departure: the distance is the norm of exponential noise,
+The attacker of Paper §V-B, which has no formula for this case. Departure D3: the distance is the norm of exponential noise,
 the largest of |x_j − v_j|/R_j, so that the nearest original is the most likely one. An attribute without a range in a class
 (R = 0, or NaN where values are missing) has one value for all of the class, and tells nothing. Ties are common in this
 norm, also between different originals: when the largest coordinate is one that they share.
