@@ -7,7 +7,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from kepsilon.engines.arrow.profile import FEW, HINTS, ColumnProfile, Kind, Shape
-from kepsilon.propose.column_names import Meaning
 from kepsilon.propose.hierarchies import (
     Hierarchy,
     coarse_step,
@@ -18,6 +17,7 @@ from kepsilon.propose.hierarchies import (
     precision_of,
     round_domain,
 )
+from kepsilon.propose.meanings import Meaning
 
 PRIVATE = frozenset({Meaning.CLINICAL, Meaning.FINANCIAL})
 """Meanings of columns that the data is about."""
