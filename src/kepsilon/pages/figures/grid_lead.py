@@ -94,7 +94,7 @@ def grid_notes(explored: Explored) -> list[str]:
     if not explored.met:
         return []
     notes = []
-    if any(own.groups is None for own in explored.met):
+    if explored.epsilon_quasis and any(own.groups is None for own in explored.met):
         of = "Figures of noise" if explored.grid.groups else "All figures"
         notes.append(
             f"{of} are expected ones, before published values are rounded. Linking risk is before they are clamped to a "
