@@ -7,7 +7,8 @@ import math
 from collections.abc import Sequence
 from itertools import pairwise
 
-from kepsilon.engines.arrow.profile import DATES, FEW, ColumnProfile, Kind, Shape
+from kepsilon.engines.arrow.profile import FEW, ColumnProfile, Kind
+from kepsilon.engines.arrow.shapes import DATES, Shape
 from kepsilon.propose.column_names import meanings_of, words_of
 from kepsilon.propose.meanings import Meaning
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 
 import re
 
-from kepsilon.engines.arrow.profile import FEW, HINTS, ColumnProfile, Kind, Shape
+from kepsilon.engines.arrow.profile import FEW, ColumnProfile, Kind
+from kepsilon.engines.arrow.shapes import HINTS, Shape
 from kepsilon.propose.column_names import words_of
 from kepsilon.propose.hierarchies import LONGEST_CODE, has_very_many, is_numeric
 from kepsilon.propose.meanings import Meaning

@@ -6,7 +6,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from kepsilon.engines.arrow.profile import FEW, HINTS, ColumnProfile, Kind, Shape
+from kepsilon.engines.arrow.profile import FEW, ColumnProfile, Kind
+from kepsilon.engines.arrow.shapes import HINTS, Shape
 from kepsilon.propose.hierarchies import (
     Hierarchy,
     coarse_step,

@@ -5,7 +5,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from kepsilon.engines.arrow.profile import FEW, ColumnProfile, Kind, Shape
+from kepsilon.engines.arrow.profile import FEW, ColumnProfile, Kind
+from kepsilon.engines.arrow.shapes import Shape
 from kepsilon.propose.hierarchies import (
     Hierarchy,
     dates_hierarchy,
