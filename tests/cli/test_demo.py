@@ -220,3 +220,16 @@ def test_the_demo_replaces_nobodys_file(tmp_path, kepsilon_command, name):
     assert outcome.code == 2
     assert name in outcome.err
     assert (tmp_path / name).read_text(encoding="utf-8") == "my notes"
+
+
+def test_the_table_of_settings_shows_why_one_is_chosen(told):
+    """The least distorted of those that keep the limit and ruin nothing; whoever reads it can check that."""
+    lines = [line for line in told[0].splitlines() if re.search(r"ola, k = \d+", line)]
+    found = []
+    for line in lines:
+        assert len(line) <= 80
+        linked, _, distortion, useless = re.search(r"(\S+) % +(\S+) % +(\S+)  (.+)", line).groups()
+        found.append((line.startswith("chosen"), float(linked), float(distortion), useless == "none"))
+    keeping = [own for own in found if own[1] <= 100 * LIMITS["max_risk"] and own[3]]
+    assert min(keeping, key=lambda own: own[2])[0]
+    assert sum(own[0] for own in found) == 1

@@ -50,7 +50,7 @@ def test_a_limit_on_one_record_chooses_and_its_attacker_is_named(kepsilon_comman
     outcome = explore(kepsilon_command, case, "--max-individual-risk", "0.6", "--write-policy", target)
     assert outcome.code == 0, outcome.err
     words = " ".join(outcome.out.split())
-    assert "; whoever matches whole classes one to one is at most " in words.partition(".")[0] + words[:400]
+    assert "; whoever matches a whole class one to one is at most " in words.partition(".")[0] + words[:400]
     assert "(limit 60 %)" in words
     assert any("single" in line.split() for line in outcome.out.splitlines())
     assert "The largest single risk is how sure whoever knows zip, year, sex, height of everybody and matches" in words

@@ -77,3 +77,20 @@ def test_a_reason_to_accept_a_useless_attribute_is_shown(kepsilon_command, case)
     outcome = kepsilon_command("check", case / "people.csv", "-p", policy)
     assert outcome.code == 0, outcome.err
     assert "accepted in the policy: only its mean is wanted" in words_of(outcome.out)
+
+
+def test_the_largest_single_risk_is_that_of_one_attacker_on_the_whole_screen(kepsilon_command, tmp_path):
+    """Without noise there is nothing to match within a class; figure and verdict said it in two ways."""
+    table, policy = tmp_path / "table.csv", tmp_path / "policy.toml"
+    table.write_text("sex\n" + "M\nF\n" * 20, encoding="utf-8")
+    policy.write_text(
+        'k = 5\nalgorithm = "mondrian"\n[attributes.sex]\nrole = "k-quasi"\nhierarchy = { type = "suppress" }\n',
+        encoding="utf-8",
+    )
+    for arguments in (("check",), ("anonymise", "-o", tmp_path / "out.csv")):
+        outcome = kepsilon_command(arguments[0], table, "-p", policy, *arguments[1:])
+        assert outcome.code == 0, outcome.err
+        said = words_of(outcome.out)
+        assert said.count("guesses within the class, without the help of kept columns, is at most 5 % sure") == 1
+        assert "uses no kept column and guesses within the class is at most 5 % sure" in said
+        assert "one to one" not in said

@@ -45,9 +45,24 @@ const lines = page => {
   }
   return found.sort((a, b) => a[1].top - b[1].top);
 };
+// Words of ordinary length in tables that stand on two lines, in letters.
+const brokenWords = page => {
+  const walker = page.createTreeWalker(page.body, NodeFilter.SHOW_TEXT), found = [], range = page.createRange();
+  for (let node = walker.nextNode(); node; node = walker.nextNode()) {
+    if (!node.parentElement.closest("td, th")) continue;
+    for (const word of node.data.matchAll(/[^\\s-]{2,14}(?=[\\s-]|$)/g)) {
+      range.setStart(node, word.index);
+      range.setEnd(node, word.index + word[0].length);
+      const tops = new Set([...range.getClientRects()].map(box => Math.round(box.top)));
+      const isWhole = word.index === 0 || /[\\s-]/.test(node.data[word.index - 1]);
+      if (isWhole && tops.size > 1) found.push(word[0]);
+    }
+  }
+  return found;
+};
 const seenIn = frame => {
   const page = frame.contentDocument, width = frame.clientWidth;
-  const found = {width, beyond: [], cut: [], over: [], letters: 99, named: {}, verdicts: 0};
+  const found = {width, beyond: [], cut: [], over: [], broken: [], letters: 99, named: {}, verdicts: 0};
   for (const one of page.querySelectorAll("[id]")) found.named[one.id] = one.getBoundingClientRect().top;
   for (const one of page.querySelectorAll(".attributes .verdict")) found.verdicts = Math.max(found.verdicts, one.getBoundingClientRect().right);
   page.querySelectorAll("details").forEach(details => details.open = true);
@@ -70,6 +85,7 @@ const seenIn = frame => {
         found.cut.push(text.textContent);
     }
   }
+  found.broken = brokenWords(page);
   const texts = lines(page);
   texts.forEach(([words, box], i) => {
     for (let j = i + 1; j < texts.length && texts[j][1].top < box.bottom; j++)
@@ -166,13 +182,14 @@ class Browser:
 
 
 def check_fits(seen: dict, *, charts: int = 3) -> None:
-    """Nothing wider than the window, no words cut off or on top of one another, letters that can be read."""
+    """Nothing wider than the window, no words cut off, broken or on top of one another, letters that can be read."""
     assert seen["scrolls"] <= seen["width"], seen["width"]
     assert seen["beyond"] == []
     assert seen["height"] > 900
     assert seen["charts"] >= charts
     assert seen["cut"] == []
     assert seen["over"] == []
+    assert not seen["broken"], (seen["width"], seen["broken"])
     assert seen["letters"] >= SMALLEST_LETTERS
 
 

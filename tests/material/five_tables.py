@@ -74,7 +74,7 @@ def encounters(n: int = 3_000, seed: int = 1) -> MadeTable:
     )
     names = [f"Canary{i % 53} Surname{i % 97}" for i in patient]
     return MadeTable(
-        table=_table(
+        table=as_text(
             encounter_id=200_000 + np.arange(n),
             patient_nbr=8_000_000 + 37 * rng.permutation(n_patients)[patient],
             patient_name=names,
@@ -119,23 +119,23 @@ def health_survey(n: int = 3_000, seed: int = 1) -> MadeTable:
     weight = np.round(np.exp(rng.normal(4.25, 0.2, n)) + 9 * (sex == 1), 1)
     waist = np.round(0.7 * weight + rng.normal(42, 5, n), 1)
     return MadeTable(
-        table=_table(
+        table=as_text(
             seqn=109_000 + np.arange(n),
             gender=sex,
             age_years=age,
             race=rng.choice([1, 2, 3, 4, 6, 7], n, p=[0.12, 0.08, 0.35, 0.25, 0.13, 0.07]),
-            education=_with_codes(rng, rng.choice([1, 2, 3, 4, 5], n), {7: 0.01, 9: 0.02}),
-            marital=_with_codes(rng, rng.choice([1, 2, 3], n, p=[0.6, 0.2, 0.2]), {77: 0.01, 99: 0.015}),
-            household_income=_with_codes(rng, rng.integers(1, 13, n), {77: 0.03, 99: 0.03}),
+            education=with_codes(rng, rng.choice([1, 2, 3, 4, 5], n), {7: 0.01, 9: 0.02}),
+            marital=with_codes(rng, rng.choice([1, 2, 3], n, p=[0.6, 0.2, 0.2]), {77: 0.01, 99: 0.015}),
+            household_income=with_codes(rng, rng.integers(1, 13, n), {77: 0.03, 99: 0.03}),
             weight_kg=weight,
             height_cm=height,
             height_in=np.round(height / 2.54, 1),
             bmi=np.round(weight / (height / 100) ** 2, 1),
-            waist_cm=_with_codes(rng, waist, {999: 0.02}),
+            waist_cm=with_codes(rng, waist, {999: 0.02}),
             systolic=np.round(100 + 0.4 * age + rng.normal(0, 14, n)).astype(int),
             cholesterol=np.round(rng.normal(190, 38, n)).astype(int),
-            smoked_100=_with_codes(rng, rng.choice([1, 2], n, p=[0.4, 0.6]), {7: 0.01, 9: 0.01}),
-            drinks_per_week=_with_codes(rng, np.minimum(rng.geometric(0.25, n) - 1, 40), {777: 0.01, 999: 0.02}),
+            smoked_100=with_codes(rng, rng.choice([1, 2], n, p=[0.4, 0.6]), {7: 0.01, 9: 0.01}),
+            drinks_per_week=with_codes(rng, np.minimum(rng.geometric(0.25, n) - 1, 40), {777: 0.01, 999: 0.02}),
             wtmec2yr=np.round(rng.lognormal(10, 0.8, n), 2),
         ),
         dropped={"seqn": "of its own|numbers", "wtmec2yr": "[Ss]ampling weight"},
@@ -165,7 +165,7 @@ def household_survey(n: int = 3_000, seed: int = 1) -> MadeTable:
     income = np.round(rng.lognormal(7.6, 0.7, n), -1).astype(int)
     age = np.where(member == 0, rng.integers(20, 90, n), rng.integers(0, 90, n))
     return MadeTable(
-        table=_table(
+        table=as_text(
             hhid=[f"H{100_000 + 13 * h}" for h in household],
             person_no=member + 1,
             region=rng.choice(np.arange(1, 17), n_homes)[household],
@@ -176,10 +176,10 @@ def household_survey(n: int = 3_000, seed: int = 1) -> MadeTable:
             sex=rng.choice([1, 2], n),
             age=age,
             birth_year=2022 - age,
-            marital_status=_with_codes(rng, rng.choice([1, 2, 3, 4], n, p=[0.4, 0.4, 0.1, 0.1]), {99: 0.02}),
-            school_code=_with_codes(rng, rng.choice([1, 2, 3, 4, 5, 6], n), {-9: 0.03}),
+            marital_status=with_codes(rng, rng.choice([1, 2, 3, 4], n, p=[0.4, 0.4, 0.1, 0.1]), {99: 0.02}),
+            school_code=with_codes(rng, rng.choice([1, 2, 3, 4, 5, 6], n), {-9: 0.03}),
             occupation=rng.choice([111, 232, 341, 412, 522, 613, 713, 832, 913], n),
-            income=_with_codes(rng, income, {-9: 0.06}),
+            income=with_codes(rng, income, {-9: 0.06}),
             rent=rent,
             interviewer_remark=[f"{SENTENCES[i % 5]} and {SENTENCES[(i * 7) % 5]}, page {i % 211}" for i in range(n)],
             hhweight=np.round(rng.lognormal(6, 0.5, n_homes), 3)[household],
@@ -205,7 +205,7 @@ def labour_survey(n: int = 3_000, seed: int = 1) -> MadeTable:
     hours = np.where(employed, np.clip(np.round(rng.normal(37, 9, n)), 4, 80), 0).astype(int)
     wage = np.round(np.where(employed, rng.lognormal(6.3, 0.5, n), 0), 0).astype(int)
     questions = {
-        name: _with_codes(rng, rng.choice([1, 2], n, p=[share, 1 - share]), {9: 0.01})
+        name: with_codes(rng, rng.choice([1, 2], n, p=[share, 1 - share]), {9: 0.01})
         for name, share in {
             "looked_for_work": 0.2,
             "second_job": 0.07,
@@ -220,7 +220,7 @@ def labour_survey(n: int = 3_000, seed: int = 1) -> MadeTable:
         }.items()
     }
     return MadeTable(
-        table=_table(
+        table=as_text(
             serial=1 + np.arange(n),
             interview_date=[str(dt.date(2024, 1, 8) + dt.timedelta(days=int(d))) for d in rng.integers(0, 90, n)],
             interviewer_id=rng.integers(1, 40, n),
@@ -231,17 +231,17 @@ def labour_survey(n: int = 3_000, seed: int = 1) -> MadeTable:
             year_of_birth=2024 - age,
             nationality=rng.choice([1, 2, 3, 4], n, p=[0.85, 0.08, 0.05, 0.02]),
             country_of_birth=rng.choice([1, 2, 3, 4, 5], n, p=[0.8, 0.08, 0.06, 0.04, 0.02]),
-            marital_status=_with_codes(rng, rng.choice([1, 2, 3, 4], n, p=[0.35, 0.5, 0.05, 0.1]), {99: 0.01}),
+            marital_status=with_codes(rng, rng.choice([1, 2, 3, 4], n, p=[0.35, 0.5, 0.05, 0.1]), {99: 0.01}),
             household_size=rng.choice([1, 2, 3, 4, 5, 6], n),
             children_under_15=rng.choice([0, 1, 2, 3], n, p=[0.6, 0.2, 0.15, 0.05]),
-            education_level=_with_codes(rng, rng.choice([1, 2, 3, 4, 5, 6, 7, 8], n), {99: 0.01}),
+            education_level=with_codes(rng, rng.choice([1, 2, 3, 4, 5, 6, 7, 8], n), {99: 0.01}),
             work_status=np.where(employed, 1, rng.choice([2, 3], n)),
             occupation=rng.choice([111, 122, 231, 322, 411, 422, 512, 611, 721, 833, 932], n),
             industry=rng.choice([1, 10, 25, 41, 47, 49, 55, 62, 84, 85, 86], n),
             job_title=[f"{JOBS[a]} {PLACES[b]}, {2 + c} years" for a, b, c in rng.integers(0, (12, 8, 9), (n, 3))],
             hours_usual=hours,
             minutes_usual=60 * hours,
-            overtime_hours=_with_codes(rng, np.where(employed, rng.poisson(1.5, n), 0), {99: 0.02}),
+            overtime_hours=with_codes(rng, np.where(employed, rng.poisson(1.5, n), 0), {99: 0.02}),
             weekly_wage=wage,
             yearly_wage=52 * wage,
             commute_minutes=np.round(rng.gamma(2, 14, n)).astype(int),
@@ -291,7 +291,7 @@ def sales(n: int = 3_000, seed: int = 1) -> MadeTable:
     price = np.round(rng.lognormal(2.5, 1.1, n), 2)
     total = np.round(quantity * price, 2)
     return MadeTable(
-        table=_table(
+        table=as_text(
             order_no=5_000_000 + np.arange(n),
             customer_id=[f"C{10_000 + 7 * c}" for c in customer],
             email=[f"canary{c}@example.org" for c in customer],
@@ -326,12 +326,12 @@ FIVE_TABLES: Mapping[str, Callable[..., MadeTable]] = {
 }
 
 
-def _table(**columns: object) -> pa.Table:
+def as_text(**columns: object) -> pa.Table:
     """All columns as text, as a CSV file has them."""
     return pa.table({name: [str(value) for value in values] for name, values in columns.items()})  # type: ignore[attr-defined]
 
 
-def _with_codes(rng: np.random.Generator, values: np.ndarray, codes: Mapping[int, float]) -> list[str]:
+def with_codes(rng: np.random.Generator, values: np.ndarray, codes: Mapping[int, float]) -> list[str]:
     """The values as text, some of them replaced by codes that mean "missing", each with its share."""
     drawn = rng.random(len(values))
     texts = [str(value) for value in values]

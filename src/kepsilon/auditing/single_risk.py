@@ -62,7 +62,9 @@ def check_single_risk(case: AuditCase) -> None:
             + (", nor held against max_individual_risk." if limit is not None else "."),
         )
     elif limit is not None:
-        who = matcher_in_words(map(shown_name, [*policy.k_quasis, *policy.epsilon_quasis]))
+        who = matcher_in_words(
+            map(shown_name, [*policy.k_quasis, *policy.epsilon_quasis]), noisy=bool(policy.epsilon_quasis)
+        )
         findings.require(
             found.by_matching <= limit * ROUNDING,
             "risk",

@@ -15,6 +15,7 @@ import numpy.typing as npt
 
 import kepsilon
 from kepsilon.cli.demo_attack import Texts, linked_share
+from kepsilon.cli.explored_grid import distortion_in_words
 from kepsilon.cli.next_command import pasted, show_next
 from kepsilon.cli.screen import show_heading, show_paths, show_table, show_wrapped
 from kepsilon.rounding import number, percent
@@ -91,7 +92,7 @@ def show_story(story: Story, written: kepsilon.Written, grid: kepsilon.Grid, cho
         "distorted one that keeps both and ruins no attribute."
     )
     show_wrapped(_settings_in_words(grid))
-    show_table(["", "setting", "linked", "left out", "useless"], list(_settings(grid, choice)))
+    show_table(["", "setting", "linked", "left out", "distortion", "useless"], list(_settings(grid, choice)))
     show_heading("3. Released")
     show_table(*_before_and_after(story))
     show_wrapped("These are not the same persons: the order of the records is shuffled.")
@@ -151,13 +152,14 @@ def _settings(grid: kepsilon.Grid, choice: kepsilon.Choice) -> Iterator[list[str
     for cell in grid.cells:
         if cell.prediction is not None:
             found = cell.prediction
-            useless = [name for name, own in found.verdicts.items() if own.verdict == "useless"]
+            n_useless = sum(own.verdict == "useless" for own in found.verdicts.values())
             yield [
                 "chosen" if cell == choice.cell else "",
                 cell.name,
                 percent(found.linking_risk.headline.risk.total),
                 percent(found.suppression.total),
-                ", ".join(useless),
+                distortion_in_words(found),
+                f"{n_useless} of {len(found.verdicts)}" if n_useless else "none",
             ]
 
 

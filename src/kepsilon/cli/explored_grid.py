@@ -67,6 +67,11 @@ def _without_equals(grid: kepsilon.Grid, choice: kepsilon.Choice, cells: list[ke
     return [cell for cell in cells if cell in marked or cell in shown.values()]
 
 
+def distortion_in_words(found: kepsilon.Prediction) -> str:
+    """The distortion of a cell, on every screen alike."""
+    return "undefined" if found.distortion is None else f"{found.distortion:.3f}"
+
+
 def _by_distortion(cell: kepsilon.Cell) -> float:
     found = cell.prediction
     return float("inf") if found is None or found.distortion is None else found.distortion
@@ -87,7 +92,7 @@ def _row(grid: kepsilon.Grid, choice: kepsilon.Choice, cell: kepsilon.Cell) -> l
         percent(found.linking_risk.headline.risk.total),
         percent(found.linking_risk.largest_possible_by_matching),
         percent(left_out) if left_out else "",
-        "undefined" if found.distortion is None else f"{found.distortion:.3f}",
+        distortion_in_words(found),
         _worst(found),
     ]
 
@@ -115,18 +120,17 @@ def _notes(
     attackers = dict.fromkeys(
         cell.prediction.linking_risk.headline.attacker for cell in cells if cell.prediction is not None
     )
-    for attacker in attackers:
-        yield (
-            f"Linked: share of the records, by {attacker}."
-            if len(attackers) == 1
-            else f"Linked by {attacker}, in some cells."
-        )
+    which = "" if len(attackers) == 1 else "the strongest of these in each cell: "
+    if attackers:
+        yield f"Linked: share of the records, by {which}{'; '.join(attackers)}."
     yield grid.about_single_risk
     if grid.about_smaller_k:
         yield grid.about_smaller_k
     n_hidden = len(grid.cells) - len(cells)
     more = f" --all shows {n_hidden:,} more." if n_hidden and not show_all else ""
-    yield f"{grid.cells_looked_at:,} cells were looked at, and {len(grid.cells):,} of them kept.{more}"
+    n_on_the_way = grid.cells_looked_at - len(grid.cells)
+    on_the_way = f", {n_on_the_way:,} of them only on the way to others" if n_on_the_way else ""
+    yield f"{grid.cells_looked_at:,} cells were looked at{on_the_way}.{more}"
     refusals = {cell.refused: cell for cell in reversed(grid.cells) if cell.refused}
     for cell in refusals.values():
         yield f"refused: {cell.name}: {cell.refused}"

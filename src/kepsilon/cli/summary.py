@@ -70,9 +70,12 @@ def figures_of_prediction(found: kepsilon.Prediction) -> Iterator[tuple[str, str
     yield from _outliers(found)
     yield from _agreements(found)
     yield "linking risk", found.risk_in_words
-    averaged = found.groups is not None
-    largest = found.linking_risk.by_matching_in_words([*found.loss.ncp.by_attribute, *found.error], averaged=averaged)
-    yield "largest single risk", largest
+    yield (
+        "largest single risk",
+        found.linking_risk.by_matching_in_words(
+            [*found.loss.ncp.by_attribute, *found.error], averaged=found.groups is not None, noisy=bool(found.error)
+        ),
+    )
 
 
 def figures_of_record(record: kepsilon.Record) -> Iterator[tuple[str, str]]:
@@ -100,9 +103,14 @@ def figures_of_record(record: kepsilon.Record) -> Iterator[tuple[str, str]]:
     yield from _outliers(record)
     yield from _agreements(record)
     yield "linking risk", record.risk_in_words
-    quasis = [*record.loss.ncp.by_attribute, *record.error]
-    averaged = record.groups is not None
-    yield "largest single risk", record.linking_risk.predicted.by_matching_in_words(quasis, averaged=averaged)
+    yield (
+        "largest single risk",
+        record.linking_risk.predicted.by_matching_in_words(
+            [*record.loss.ncp.by_attribute, *record.error],
+            averaged=record.groups is not None,
+            noisy=bool(record.error),
+        ),
+    )
     if record.seeded:
         drawn = "order of the records" if record.guarantee.epsilon is None else "noise"
         yield "SEEDED", f"whoever knows the seed can repeat the {drawn}: do not publish"

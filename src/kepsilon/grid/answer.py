@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from kepsilon.grid.cells import Cell
 from kepsilon.grid.choice import NO_CELL, Choice, Limits
+from kepsilon.policy.guarantee import matching_in_words
 from kepsilon.policy.policy import Policy
 from kepsilon.predict.prediction import Prediction
 from kepsilon.rounding import number, percent, percent_at_most
@@ -64,8 +65,10 @@ def _first(cell: Cell, found: Prediction, limits: Limits) -> str:
     single = ""
     if limits.max_individual_risk is not None:
         sure = percent_at_most(found.linking_risk.largest_possible_by_matching)
-        what = "groups" if cell.group is not None else "whole classes one to one"
-        single = f"; whoever matches {what} is at most {sure} sure of any one record (limit {percent(limits.max_individual_risk)})"
+        does = matching_in_words(averaged=cell.group is not None, noisy=bool(found.error))
+        single = (
+            f"; whoever {does} is at most {sure} sure of any one record (limit {percent(limits.max_individual_risk)})"
+        )
     return (
         f"Take {cell.name}: {percent(headline.risk.total)} of the records are linked{against} by {headline.attacker}"
         f"{single}; {'; '.join(lost_in_words(found))}."

@@ -136,7 +136,8 @@ class Grid(JsonValue):
     @property
     def about_single_risk(self) -> str:
         """Whom the largest single risk of a cell is about, and what it says, in one sentence."""
-        return single_risk_in_words([*self.policy.k_quasis, *self.policy.epsilon_quasis])
+        policy = self.policy
+        return single_risk_in_words([*policy.k_quasis, *policy.epsilon_quasis], noisy=bool(policy.epsilon_quasis))
 
     @property
     def compares_splits(self) -> bool:

@@ -73,7 +73,7 @@ def release_page(
             surviving=survival_table(known),
             rules=RULES,
             promises=visible_lines("\n".join(promises(record))),
-            officer=officer_section(known),
+            officer=officer_section(known, drawn),
             not_covered=[*not_covered(known)],
             left_out=left_out_section(known),
             details=[*detail_sections(known, drawn)],

@@ -157,19 +157,26 @@ def attacker_in_words(policy: Policy) -> str:
     return f"an attacker who {knows} and uses no other column{joins}{rest}"
 
 
-def matcher_in_words(quasis: Iterable[str], *, averaged: bool = False) -> str:
-    """Whom the largest single risk is about, as the subject of a sentence; whoever shows it makes the names visible.
+def matching_in_words(*, averaged: bool, noisy: bool) -> str:
+    """What the attacker of the largest single risk does.
 
-    Records of a group publish one average, so that there is nothing to match within it.
+    Records of a group publish one average, and without noise records of a class publish the same: there is nothing to match.
     """
-    known = ", ".join(quasis)
-    does = "makes the same groups" if averaged else "matches a whole class one to one"
-    return f"whoever knows {known} of everybody and {does}, without the help of kept columns,"
+    if averaged:
+        return "makes the same groups"
+    return "matches a whole class one to one" if noisy else "guesses within the class"
 
 
-def single_risk_in_words(quasis: Iterable[str]) -> str:
+def matcher_in_words(quasis: Iterable[str], *, averaged: bool = False, noisy: bool = True) -> str:
+    """Whom the largest single risk is about, as the subject of a sentence; whoever shows it makes the names visible."""
+    does = matching_in_words(averaged=averaged, noisy=noisy)
+    return f"whoever knows {', '.join(quasis)} of everybody and {does}, without the help of kept columns,"
+
+
+def single_risk_in_words(quasis: Iterable[str], *, noisy: bool = True) -> str:
     """What the largest single risk says, and of which attacker, in one sentence."""
-    return f"The largest single risk is how sure {matcher_in_words(quasis)} can be of any one record, at most."
+    who = matcher_in_words(quasis, noisy=noisy)
+    return f"The largest single risk is how sure {who} can be of any one record, at most."
 
 
 def _confidence(policy: Policy) -> str:

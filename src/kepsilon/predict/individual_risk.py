@@ -38,7 +38,9 @@ def above_individual_risk(prediction: Prediction, policy: Policy, *, risks: Risk
     if limit is None or risk.largest_possible_by_matching <= limit:
         return None
     quasis = [*policy.k_quasis, *policy.epsilon_quasis]
-    who = matcher_in_words(map(shown_name, quasis), averaged=policy.averages is not None)
+    who = matcher_in_words(
+        map(shown_name, quasis), averaged=policy.averages is not None, noisy=bool(policy.epsilon_quasis)
+    )
     share = percent_at_most(risk.largest_possible_by_matching)
     changes = (
         [*_smaller_epsilons(prediction, policy, limit, risks=risks), *_larger_k(prediction, policy, limit)]

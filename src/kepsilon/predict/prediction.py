@@ -181,10 +181,10 @@ class ExpectedRisk(JsonValue):
             "largest_possible_by_matching": self.largest_possible_by_matching,
         }
 
-    def by_matching_in_words(self, quasis: Iterable[str], *, averaged: bool = False) -> str:
+    def by_matching_in_words(self, quasis: Iterable[str], *, averaged: bool = False, noisy: bool = True) -> str:
         """How sure a matcher of whole classes, or of groups, can be of any one record, as a sentence without its full stop."""
         share = percent_at_most(self.largest_possible_by_matching)
-        return f"{matcher_in_words(quasis, averaged=averaged)} is at most {share} sure of any one record"
+        return f"{matcher_in_words(quasis, averaged=averaged, noisy=noisy)} is at most {share} sure of any one record"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from kepsilon.evaluate.error.relative_error import ErrorSums
 from kepsilon.evaluate.linking.attackers import Headline, names_in_words
 from kepsilon.json_values import JsonValue
+from kepsilon.policy.guarantee import matching_in_words
 from kepsilon.policy.names import shown_name
 from kepsilon.policy.policy import Policy
 from kepsilon.policy.roles import written
@@ -177,12 +178,7 @@ def risk_of(headline: Headline, *, largest: float, policy: Policy) -> Mark:
 
 def _surest(policy: Policy) -> str:
     """Whom the largest single risk is about."""
-    if policy.averages is not None:
-        does = "makes the same groups"
-    elif policy.epsilon_quasis:
-        does = "matches a whole class one to one"
-    else:
-        does = "guesses within the class"
+    does = matching_in_words(averaged=policy.averages is not None, noisy=bool(policy.epsilon_quasis))
     return f"whoever knows the quasis of everybody, uses no kept column and {does}"
 
 

@@ -13,9 +13,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from kepsilon.engines.arrow.profile import Kind
-from kepsilon.propose.column_names import Meaning, meanings_of, words_of
+from kepsilon.propose.column_names import is_well_known, meanings_of
 from kepsilon.propose.hierarchies import public_step
-from kepsilon.propose.persons import person_of
+from kepsilon.propose.meanings import Meaning
+from kepsilon.propose.persons import counted_as, person_of
 from kepsilon.propose.proposal import Proposal, different, k_quasi
 from kepsilon.propose.toml_text import comment, toml_string
 
@@ -32,8 +33,6 @@ k = 10: of unrelated columns 0.32, 0.44 and 0.71 of the detail is lost at two, t
 Adult, which are related, 0.10 at two times."""
 GUESSED_TIMES = 2
 """Columns that are k-quasis for safety alone stay up to so many times."""
-DAYS_OF_A_MONTH = 30
-WELL_KNOWN = frozenset({"sex", "gender", "geschlecht", "sexe"})
 COARSER = "One more k-quasi would make all of them coarser."
 
 
@@ -72,7 +71,12 @@ def enough_k_quasis(proposals: Sequence[Proposal]) -> EnoughKQuasis:
     return EnoughKQuasis(
         proposals=changed,
         explained=_explained(
-            found, len(chosen), kept_bits, n=_n_hidden(proposals), k=suggested_k(proposals), left_out=left_out
+            found,
+            len(chosen),
+            kept_bits,
+            who=_who_is_hidden(proposals),
+            k=suggested_k(proposals),
+            left_out=left_out,
         ),
         left_out=left_out,
     )
@@ -86,7 +90,7 @@ def suggested_k(proposals: Sequence[Proposal]) -> int:
 def _staying(found: Sequence[Proposal], kept_bits: float) -> list[Proposal]:
     """The k-quasis that stay."""
     chosen, n_bits = list[Proposal](), 0.0
-    for own in sorted(found, key=lambda own: (not _is_well_known(own), own.is_guess, _bits(own))):
+    for own in sorted(found, key=lambda own: (not is_well_known(own.column.name), own.is_guess, _bits(own))):
         times = GUESSED_TIMES if own.is_guess else MOST_TIMES
         if len(chosen) < ALWAYS or n_bits + _bits(own) <= times * kept_bits:
             chosen.append(own)
@@ -100,6 +104,12 @@ def _n_hidden(proposals: Sequence[Proposal]) -> int:
     if person is not None:
         return person.column.repetition.n_distinct
     return max((own.column.n_records for own in proposals), default=0)
+
+
+def _who_is_hidden(proposals: Sequence[Proposal]) -> str:
+    """Whom there is to hide among, with how many there are."""
+    person = person_of(proposals)
+    return f"{_n_hidden(proposals):,} {'records' if person is None else counted_as(person)}"
 
 
 def _kept_bits(proposals: Sequence[Proposal]) -> float:
@@ -116,32 +126,29 @@ def _generalised(proposal: Proposal) -> Proposal:
     return replace(k_quasi(proposal.column, reason), is_guess=Meaning.QUANTITY not in meanings_of(proposal.column.name))
 
 
-def _is_well_known(proposal: Proposal) -> bool:
-    """Whether nearly everybody who knows a person knows it, and every analyst asks for it: age, sex, where they live."""
-    words = WELL_KNOWN & set(words_of(proposal.column.name))
-    return bool(words or meanings_of(proposal.column.name) & {Meaning.AGE, Meaning.YEAR, Meaning.POSTCODE})
-
-
 def _bits(proposal: Proposal) -> float:
     """Detail of a column as it is generalised: not more than its public step or, of dates, months leave."""
     column = proposal.column
     if column.kind is Kind.DATE:
-        return max(0.0, column.bits - math.log2(DAYS_OF_A_MONTH))
+        return min(column.bits, math.log2(max(1, column.n_months)))
     step = public_step(column, proposal.hierarchy)
     if step is None:
         return column.bits
     return min(column.bits, math.log2((column.high - column.low) / step + 1))
 
 
+def _bits_in_words(n_bits: float) -> str:
+    return f"{n_bits:.0f} bit{'s' * (round(n_bits) != 1)}"
+
+
 def _explained(
-    found: Sequence[Proposal], n_staying: int, kept_bits: float, *, n: int, k: int, left_out: Sequence[str]
+    found: Sequence[Proposal], n_staying: int, kept_bits: float, *, who: str, k: int, left_out: Sequence[str]
 ) -> str:
     """Why not all columns that look like k-quasis are k-quasis, and how the curator gets one back."""
     together = sum(map(_bits, found))
-    who = "records" if k == TYPICAL_K else "persons or households"
     return comment(
         f"ATTENTION: {len(found)} columns look like k-quasis, and hold {together:.0f} bits of detail about a record together. "
-        f"{n:,} {who} in classes of at least {k} can keep {kept_bits:.0f} bits, whatever the algorithm, so each further k-quasi "
+        f"{who} in classes of at least {k} can keep {_bits_in_words(kept_bits)}, whatever the algorithm, so each further k-quasi "
         f"makes all of them coarser. Here the {n_staying} are k-quasis that others most likely know, and of these first those "
         f'of few values. Not published at all, by unlisted_columns = "drop": {", ".join(map(toml_string, left_out))}. To '
         "publish one, remove the # of its section, and put a # before another k-quasi that matters less. Which of them could "

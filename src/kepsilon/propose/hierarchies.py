@@ -5,9 +5,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from itertools import pairwise
 
-from kepsilon.engines.arrow.profile import DATES, FEW, ColumnProfile, Kind, Shape
-from kepsilon.propose.column_names import Meaning, meanings_of, words_of
+from kepsilon.engines.arrow.profile import FEW, ColumnProfile, Kind
+from kepsilon.engines.arrow.shapes import DATES, Shape
+from kepsilon.propose.column_names import meanings_of, words_of
+from kepsilon.propose.meanings import Meaning
 
 SHARED_BY_MANY = 20
 """A value is copied into the proposed policy only if at least so many records hold it."""
@@ -24,11 +27,14 @@ SHORTEST_CODE, LONGEST_CODE = 5, 6
 seven or more are a number of a register."""
 MOST_KINDS = 1_000
 """Numbers whose name says that they are kinds are taken for such up to this many, as codes of occupations are."""
+LEAST_SHARE = 20
+"""A column numbers persons or records only if it has a different value for one in so many records, or very many values."""
 FEW_KINDS = 12
 """Numbers that follow each other are taken for kinds up to this many, where their name does not tell."""
 SKEWED = 4
 """A column is skewed if its range is more than so many times that of nine tenths of its records."""
 DATE_FORMATS = {Shape.DATE_DOTS: "%d.%m.%Y", Shape.DATE_DAY_FIRST: "%d/%m/%Y", Shape.DATE_MONTH_FIRST: "%m/%d/%Y"}
+TIMES = {Shape.MINUTES: " %H:%M", Shape.SECONDS: " %H:%M:%S"}
 
 PER_CENT = frozenset({"percent", "percentage", "pct"})
 """Words of a column's name which say that its numbers end at 100."""
@@ -59,9 +65,9 @@ def intervals_of(column: ColumnProfile) -> Hierarchy:
 
 def mask_of(column: ColumnProfile) -> Hierarchy:
     """A mask, with the length that a policy has to state where codes have unequal lengths."""
-    if column.min_length == column.max_length and not column.n_blank:
+    if column.min_length == column.padded_length and not column.n_blank:
         return {"type": "mask"}
-    return {"type": "mask", "length": max(column.max_length, 1)}
+    return {"type": "mask", "length": max(column.padded_length, 1)}
 
 
 def public_step(column: ColumnProfile, hierarchy: Hierarchy | None) -> float | None:
@@ -81,7 +87,8 @@ def dates_hierarchy(column: ColumnProfile) -> Hierarchy:
     """Months, quarters and years, with the format in which the column writes its dates."""
     shape = next(shape for shape in DATES if column.is_all(shape))
     hierarchy: Hierarchy = {"type": "dates", "units": ["month", "quarter", "year"]}
-    return {**hierarchy, "format": DATE_FORMATS[shape]} if shape in DATE_FORMATS else hierarchy
+    time = next((written for own, written in TIMES.items() if column.is_all(own)), "")
+    return {**hierarchy, "format": DATE_FORMATS[shape] + time} if shape in DATE_FORMATS else hierarchy
 
 
 def groups_of(column: ColumnProfile) -> tuple[tuple[str, tuple[str, ...]], ...]:
@@ -134,8 +141,8 @@ def is_code(column: ColumnProfile) -> bool:
 def is_nominal(column: ColumnProfile) -> bool:
     """Whether whole numbers are names of kinds: intervals of them, noise and averages would mean nothing.
 
-    Their name says so, or they are few and follow each other from 0 or 1, or some mean missing as 77 and 99 do; unless the
-    name speaks of a count, a rank or a quantity.
+    Their name says so, or they are few and follow each other from 0 or 1 or have gaps as no measurement has, or some mean
+    missing as 77 and 99 do; unless the name speaks of a count, a rank or a quantity.
     """
     if column.kind is not Kind.WHOLE or column.low < 0 or column.is_all(Shape.YEAR):
         return False
@@ -145,7 +152,20 @@ def is_nominal(column: ColumnProfile) -> bool:
     if meanings & {Meaning.ORDERED, Meaning.QUANTITY, Meaning.AGE, Meaning.YEAR} or column.n_distinct > FEW:
         return False
     follow_each_other = column.low in (0, 1) and column.high - column.low < 2 * column.n_distinct
-    return bool(column.number_codes) or (follow_each_other and column.n_distinct <= FEW_KINDS)
+    is_few = column.n_distinct <= FEW_KINDS
+    return bool(column.number_codes) or (is_few and (follow_each_other or _has_odd_gaps(column)))
+
+
+def _has_odd_gaps(column: ColumnProfile) -> bool:
+    """Whether whole numbers neither stand at equal distances nor are all multiples of 5, as 1, 2, 3, 6, 11 and 18."""
+    numbers = sorted({int(float(text)) for text, _ in column.values if text.strip() and text not in column.missing})
+    distances = {after - before for before, after in pairwise(numbers)}
+    return len(distances) > 1 and math.gcd(*numbers) % 5 != 0
+
+
+def has_very_many(column: ColumnProfile) -> bool:
+    """Whether there are so many values that they may tell persons or records apart."""
+    return column.n_distinct * LEAST_SHARE >= column.n_filled or column.n_distinct > MOST_KINDS
 
 
 def is_skewed(column: ColumnProfile) -> bool:

@@ -3,19 +3,25 @@
 
 from __future__ import annotations
 
-from kepsilon.engines.arrow.profile import FEW, HINTS, ColumnProfile, Kind, Shape
-from kepsilon.propose.column_names import Meaning, words_of
-from kepsilon.propose.hierarchies import LONGEST_CODE, MOST_KINDS, is_numeric
+import re
+
+from kepsilon.engines.arrow.profile import FEW, ColumnProfile, Kind
+from kepsilon.engines.arrow.shapes import HINTS, Shape
+from kepsilon.propose.column_names import words_of
+from kepsilon.propose.hierarchies import LONGEST_CODE, has_very_many, is_numeric
+from kepsilon.propose.meanings import Meaning
 from kepsilon.propose.proposal import PRIVATE, Proposal, advice, different
 
 NEARLY_UNIQUE = 0.9
 FREE_TEXT_LENGTH = 40
 WORDY_LENGTH, WORDY_VALUES = 20, 100
 """Text of several words is free text from this mean length and this many different values on."""
-LEAST_SHARE = 20
-"""A column numbers persons or records only if it has a different value for one in so many records, or very many values."""
+WEIGHT = "weight|gewicht|poids|peso|w(t|gt)s?[a-z0-9]*|[a-z0-9]*w(t|gt|eight)"
+"""What the weight of a body or of a record is called, by word."""
 HEAVIEST = 1_000
 """A column called weight that goes beyond this holds sampling weights: no scale for people does."""
+ACCOUNTS = frozenset({"insurance", "insured", "account", "acct", "card", "payer"})
+"""Words of names that are as often those of a company's code as of a person's number."""
 PERSONS_OWN = frozenset({Shape.EMAIL, Shape.SSN, Shape.UUID})
 """Shapes of values that belong to one person; a phone number does not, because a household shares it."""
 
@@ -32,7 +38,7 @@ def shaped_like_an_identifier(column: ColumnProfile, _: frozenset[Meaning]) -> P
 def sampling_weight(column: ColumnProfile, meanings: frozenset[Meaning]) -> Proposal | None:
     if not is_numeric(column) or column.n_distinct <= FEW or column.low < 0:
         return None
-    named_weight = "weight" in words_of(column.name)
+    named_weight = any(re.fullmatch(WEIGHT, word) for word in words_of(column.name))
     if Meaning.SAMPLING_WEIGHT not in meanings and not (named_weight and column.high > HEAVIEST):
         return None
     return Proposal(
@@ -50,18 +56,17 @@ def sampling_weight(column: ColumnProfile, meanings: frozenset[Meaning]) -> Prop
 def named_like_an_identifier(column: ColumnProfile, meanings: frozenset[Meaning]) -> Proposal | None:
     if column.n_distinct <= 2 and column.n_distinct < column.n_filled:
         return None  # a column such as has_phone, which holds yes and no
-    numbers_many = _has_very_many(column)
     reasons = {
         Meaning.PERSON_ID: "Its name says that it tells persons apart.",
         Meaning.HOUSEHOLD_ID: "Its name says that it numbers households: whoever knows one member finds the others.",
         Meaning.NAME: "Its name says that it holds names.",
         Meaning.CONTACT: "Its name says that it leads to a person or a home.",
         Meaning.RECORD_ID: f"Its name says that it numbers something, and it has {different(column).lower()}.",
+        Meaning.SOME_NAME: f"Its name says that it holds names, and it has {different(column).lower()}.",
     }
     for meaning, reason in reasons.items():
         is_number = meaning in (Meaning.PERSON_ID, Meaning.HOUSEHOLD_ID, Meaning.RECORD_ID)
-        # A code of insurance or the number of a member in a household has few values: it tells no persons apart.
-        if meaning in meanings and (numbers_many or not is_number):
+        if meaning in meanings and _has_enough(column, meaning):
             return Proposal(
                 column=column,
                 role="identifier",
@@ -84,7 +89,7 @@ def shaped_like_a_number_of_persons(column: ColumnProfile, meanings: frozenset[M
         return None
     of_digits = column.kind is Kind.WHOLE and column.is_all(Shape.DIGITS)
     of_letters_and_digits = column.kind is Kind.TEXT and column.is_all(Shape.CODE)
-    if not (of_digits or of_letters_and_digits) or column.n_distinct <= FEW or not _has_very_many(column):
+    if not (of_digits or of_letters_and_digits) or column.n_distinct <= FEW or not has_very_many(column):
         return None
     again = "and many repeat, as a person's number does" if found.repeats else "and no two are alike"
     return Proposal(
@@ -132,6 +137,12 @@ def _is_wordy(column: ColumnProfile) -> bool:
     return has_words and column.mean_length >= WORDY_LENGTH and column.n_distinct > WORDY_VALUES
 
 
-def _has_very_many(column: ColumnProfile) -> bool:
-    """Whether there are so many values that they may tell persons or records apart."""
-    return column.n_distinct * LEAST_SHARE >= column.n_filled or column.n_distinct > MOST_KINDS
+def _has_enough(column: ColumnProfile, meaning: Meaning) -> bool:
+    """Whether there are enough values for what the name says.
+
+    The number of a member in a household has few values, and a code of insurance not very many: they tell no persons apart.
+    """
+    if meaning in (Meaning.NAME, Meaning.CONTACT):
+        return True
+    of_persons = meaning in (Meaning.PERSON_ID, Meaning.HOUSEHOLD_ID) and not ACCOUNTS & set(words_of(column.name))
+    return has_very_many(column) or (of_persons and column.n_distinct > FEW)

@@ -5,7 +5,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from kepsilon.propose.column_names import Meaning, meanings_of
+from kepsilon.propose.column_names import meanings_of
+from kepsilon.propose.meanings import Meaning
 from kepsilon.propose.proposal import Proposal
 from kepsilon.propose.toml_text import comment, toml_string
 
@@ -32,7 +33,11 @@ def lines_about_persons(proposals: Sequence[Proposal]) -> Iterator[str]:
     """
     person = person_of(proposals)
     identifiers = [own for own in proposals if own.role == "identifier"]
-    repeating = [own for own in identifiers if own.column.repetition.repeats and not own.is_text]
+    repeating = [
+        own
+        for own in identifiers
+        if own.column.repetition.repeats and (own.column.repetition.is_of_codes or not own.is_text)
+    ]
     codes = [own for own in repeating if own.column.repetition.is_of_codes]
     apart = next((own for own in identifiers if _tells_apart(own)), None)
     if person is not None:
@@ -62,6 +67,11 @@ def person_of(proposals: Sequence[Proposal]) -> Proposal | None:
     return None if first.may_number_records and any(map(_tells_apart, identifiers)) else first
 
 
+def counted_as(person: Proposal) -> str:
+    """What k counts by the column that says whom a record is about."""
+    return "households" if Meaning.HOUSEHOLD_ID in meanings_of(person.column.name) else "persons"
+
+
 def _tells_apart(proposal: Proposal) -> bool:
     """Whether the column shows that no two records are about one person: each has a number of a person, and none repeats."""
     column = proposal.column
@@ -74,7 +84,7 @@ def _person(proposal: Proposal) -> str:
     column = proposal.column
     found = column.repetition
     n_lacking = column.n_records - found.n_records
-    who = "households" if Meaning.HOUSEHOLD_ID in meanings_of(column.name) else "persons"
+    who = counted_as(proposal)
     told = (
         f"ATTENTION: {column.n_repeated:,} {who} have several records, going by column {toml_string(column.name)}: "
         f"{found.n_distinct:,} {who}, {found.n_records:,} records. With person, k counts {who}, not records: every "

@@ -6,8 +6,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from kepsilon.engines.arrow.profile import FEW, HINTS, ColumnProfile, Kind, Shape
-from kepsilon.propose.column_names import Meaning
+from kepsilon.engines.arrow.profile import FEW, ColumnProfile, Kind
+from kepsilon.engines.arrow.shapes import HINTS, Shape
 from kepsilon.propose.hierarchies import (
     Hierarchy,
     coarse_step,
@@ -18,6 +18,7 @@ from kepsilon.propose.hierarchies import (
     precision_of,
     round_domain,
 )
+from kepsilon.propose.meanings import Meaning
 
 PRIVATE = frozenset({Meaning.CLINICAL, Meaning.FINANCIAL})
 """Meanings of columns that the data is about."""

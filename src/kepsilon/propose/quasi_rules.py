@@ -5,23 +5,42 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from kepsilon.engines.arrow.profile import FEW, ColumnProfile, Kind, Shape
-from kepsilon.propose.column_names import Meaning
-from kepsilon.propose.hierarchies import Hierarchy, dates_hierarchy, is_code, is_nominal, is_numeric, mask_of
+from kepsilon.engines.arrow.profile import FEW, ColumnProfile, Kind
+from kepsilon.engines.arrow.shapes import Shape
+from kepsilon.propose.hierarchies import (
+    Hierarchy,
+    dates_hierarchy,
+    has_very_many,
+    is_code,
+    is_nominal,
+    is_numeric,
+    mask_of,
+)
+from kepsilon.propose.meanings import Meaning
 from kepsilon.propose.proposal import PRIVATE, Proposal, advice, different, epsilon_quasi, k_quasi
 
+MOST_TEXTS = 100
+"""Text has no levels but "*" to be generalised by; with more values than this, hardly anything else would be left."""
 
-def dates(column: ColumnProfile, _: frozenset[Meaning]) -> Proposal | None:
+
+def dates(column: ColumnProfile, meanings: frozenset[Meaning]) -> Proposal | None:
     if column.kind is not Kind.DATE:
         return None
     ambiguous = column.is_all(Shape.DATE_DAY_FIRST) and column.is_all(Shape.DATE_MONTH_FIRST)
     note = "DECIDE: whether day or month stands first cannot be told from the data. Check the format."
-    return k_quasi(
+    is_paperwork = Meaning.PAPERWORK in meanings
+    known = (
+        "few others know when that was"
+        if is_paperwork
+        else "others often know when somebody was born, admitted or moved"
+    )
+    found = k_quasi(
         column,
-        "Dates: others often know when somebody was born, admitted or moved. Generalised to months, quarters, years.",
+        f"Dates: {known}. Generalised to months, quarters, years.",
         hierarchy=dates_hierarchy(column),
         notes=[note] * ambiguous,
     )
+    return replace(found, is_guess=is_paperwork)
 
 
 def years(column: ColumnProfile, meanings: frozenset[Meaning]) -> Proposal | None:
@@ -91,6 +110,19 @@ def numbers(column: ColumnProfile, _: frozenset[Meaning]) -> Proposal | None:
     decimals = f" with up to {column.decimals} decimal{'s' * (column.decimals > 1)}" if column.decimals else ""
     return epsilon_quasi(
         column, f"{different(column)}{decimals}: too many to generalise well, so noise hides them within each class."
+    )
+
+
+def many_texts(column: ColumnProfile, _: frozenset[Meaning]) -> Proposal | None:
+    """Text that nothing is known of, with so many values that only a list of levels could generalise it."""
+    if column.kind is not Kind.TEXT or column.n_distinct <= MOST_TEXTS or not has_very_many(column):
+        return None
+    left_out_because = (
+        "So many different texts could be names of persons, or lead to them. If they do, make it an identifier. If they do "
+        'not, and you have a file of their levels: hierarchy = { type = "file", path = "levels.csv" }.'
+    )
+    return replace(
+        k_quasi(column, f"Text, with {different(column).lower()}."), is_guess=True, left_out_because=left_out_because
     )
 
 

@@ -12,7 +12,8 @@ from dataclasses import replace
 
 from kepsilon.engines.arrow.profile import ColumnProfile, Kind
 from kepsilon.propose import identifier_rules, quasi_rules
-from kepsilon.propose.column_names import Meaning, meanings_of
+from kepsilon.propose.column_names import meanings_of
+from kepsilon.propose.meanings import Meaning
 from kepsilon.propose.proposal import Proposal, Rule, different, k_quasi
 
 SAFE_SIDE = "Neither its name nor its values say what it is: k-quasi is the safe side. If nobody could know it, make it sensitive."
@@ -62,4 +63,5 @@ RULES: Sequence[Rule] = (
     quasi_rules.sensitive,
     quasi_rules.demographic,
     quasi_rules.numbers,
+    quasi_rules.many_texts,
 )

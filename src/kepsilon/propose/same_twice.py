@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from kepsilon.engines.arrow.profile import Kind
+from kepsilon.propose.column_names import is_well_known
 from kepsilon.propose.hierarchies import is_nominal, is_numeric
 from kepsilon.propose.proposal import Proposal
 from kepsilon.propose.toml_text import toml_string
@@ -48,13 +49,13 @@ def without_twins(proposals: Sequence[Proposal], columns: Mapping[str, WholeColu
     """The proposals, with one of each two columns left out that say the same.
 
     Quasis stay before columns that would be kept, because kept ones would show what is hidden of the quasi. Numbers stay before
-    dates, such as an age before a date of birth, because labels of numbers are finer where classes are small. Otherwise the first
-    of the table stays.
+    dates, such as an age before a date of birth, because labels of numbers are finer where classes are small. Of the others, what
+    nearly everybody knows stays, and otherwise the first of the table.
     """
     compared = [
         _ready(own, columns[own.column.name]) for own in proposals if (own.is_quasi or own.is_kept) and _varies(own)
     ]
-    compared.sort(key=lambda own: (own.proposal.is_kept, own.is_of_dates))
+    compared.sort(key=lambda own: (own.proposal.is_kept, own.is_of_dates, not is_well_known(own.proposal.column.name)))
     staying: list[_Compared] = []
     changed: dict[str, Proposal] = {}
     for own in compared:

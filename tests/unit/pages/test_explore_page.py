@@ -316,7 +316,7 @@ def test_distortion_is_written_as_on_the_terminal():
 def test_more_tiles_of_a_kind_are_counted():
     """A page with ten ε-quasis shows two tiles and says how many more there are."""
     words = words_of(explore_page(*made_up_grid(names=("a", "b", "c"))))
-    assert "is how far b is off on average, of its value; and 1 more below" in words
+    assert "of its value is how far b is off on average; and 1 more below" in words
 
 
 def test_a_single_k_is_named_in_its_charts():
@@ -381,7 +381,29 @@ def test_a_choice_with_a_useless_attribute_is_not_drawn(refuses_useless):
     marked = replace(grid, cells=tuple(useless if cell is bad else cell for cell in grid.cells))
     before, after = (explore_page(own, choice) for own in (grid, marked))
     assert "One choice leaves an attribute useless" not in before
-    assert "One choice leaves an attribute useless and would be refused" in words_of(after)
+    assert "One choice leaves an attribute useless and would be refused; it is not drawn" in words_of(after)
     assert "useless: height" in after
     n_marks = [len(re.findall(r"<(circle|rect|path)", drawings(page)[0])) for page in (before, after)]
     assert n_marks[1] == n_marks[0] - 1
+
+
+def test_a_tile_says_how_far_values_are_off_as_the_answer_does():
+    """The answer above gives the share of the spread; beside it, a share of the value would be another figure for one thing."""
+
+    def spread(prediction):
+        error = {name: replace(own, share_of_spread=0.283) for name, own in prediction.error.items()}
+        return replace(prediction, error=error)
+
+    page = explore_page(*changed(made_up_grid(names=("b",)), spread))
+    assert "28.3 % of its spread is how far b is off on average" in words_of(page)
+    assert "error of b, of its value" in words_of(page), "what --max-error is held against"
+
+
+def test_a_policy_that_leaves_an_attribute_useless_is_drawn_all_the_same(refuses_useless):
+    """Its owner looks for it; and nobody else's useless choice is said to be drawn."""
+    grid, choice = made_up_grid()
+    assert grid.current is not None
+    verdict = AttributeVerdict(role="epsilon-quasi", verdict="useless", reason="Made up.", share=1.0)
+    useless = replace(grid.current, prediction=replace(grid.current.prediction, verdicts={"height": verdict}))
+    marked = replace(grid, cells=tuple(useless if cell is grid.current else cell for cell in grid.cells))
+    assert "it is drawn, because it is your policy's own" in words_of(explore_page(marked, choice))

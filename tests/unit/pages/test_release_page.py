@@ -480,3 +480,19 @@ def test_an_accepted_leak_is_told_with_the_reason_for_it():
     assert "although it gives people away, which the policy accepts: Weights are public." in words
     assert "weight is published all the same. The curator's reason: Weights are public." in words
     assert "Of 1 kept column, none was found to give people away; none was noted." in words_of(full_page())
+
+
+def test_single_risks_follow_from_the_sizes_of_classes_where_nothing_is_drawn():
+    """One bar for all records up to a half would tell nothing of a release that keeps its limit."""
+    sizes = (
+        ClassSizePicture(smallest=25, largest=49, n_classes=3, n_records=90),
+        ClassSizePicture(smallest=50, largest=99, n_classes=1, n_records=60),
+    )
+    pictures = replace(made_up_pictures(names=()), class_sizes=sizes)
+    words = words_of(release_page(made_up_record(names=(), confident_k=None), pictures))
+    assert "1 % to 2 % 40 %" in words
+    assert "2 % to 4 % 60 %" in words
+    assert "up to 50 %" not in words
+    assert "as the values were drawn" not in words
+    noisy = words_of(release_page(made_up_record(), replace(made_up_pictures(), class_sizes=sizes)))
+    assert "up to 50 %" in noisy

@@ -71,6 +71,9 @@ DAYS = [str(date(1990, 1, 1) + timedelta(days=i % 350)) for i in range(N)]
         pytest.param("patientID", spread(1, 99), id="named in camel case"),
         pytest.param("mrn", spread(1, 99), id="named mrn"),
         pytest.param("visit_no", spread(1, 99), id="numbers something"),
+        pytest.param("PtName", [f"X{i % 90}" for i in range(N)], id="ends in name"),
+        pytest.param("SERIALNO", [f"2021HU{i % 90:07}" for i in range(N)], id="a survey's number of households"),
+        pytest.param("a", [f"2021HU{i % 90:07}" for i in range(N)], id="codes with letters among digits"),
         pytest.param("Surname", cycle("A", "B", "C"), id="named surname"),
         pytest.param("last_name", cycle("A", "B", "C"), id="named last name"),
         pytest.param("home address", cycle("A", "B", "C"), id="named address"),
@@ -82,6 +85,45 @@ DAYS = [str(date(1990, 1, 1) + timedelta(days=i % 350)) for i in range(N)]
 def test_what_tells_persons_apart_is_an_identifier(name: str, values: list[Any]) -> None:
     """An identifier that is missed is published."""
     assert proposed(**{name: values})[name] == {"role": "identifier"}
+
+
+def test_a_person_s_number_is_one_also_where_each_has_very_many_records() -> None:
+    """Customers buy again and again: 40 of them in 2,000 records are still persons."""
+    table = pa.table({"CustomerID": [10_000 + 7 * (i % 40) for i in range(2_000)], "sex": ["M", "F"] * 1_000})
+    document = tomllib.loads(ke.propose_policy(table))
+    assert document["attributes"]["CustomerID"] == {"role": "identifier"}
+    assert document["person"] == "CustomerID"
+
+
+def test_text_that_nothing_is_known_of_is_not_published_where_it_could_be_names() -> None:
+    """All that could be generalised is the whole text, so hardly anything would be left of it anyway."""
+    texts = [f"{'abcdefgh'[i % 8]}{'ijklmno'[i % 7]}{'pqrst'[i % 5]} x" for i in range(N)]
+    text = ke.propose_policy(pa.table({"whose": texts, "sex": cycle("M", "F")}))
+    assert set(tomllib.loads(text)["attributes"]) == {"sex"}
+    assert "could be names of persons" in " ".join(section(text, "whose").replace("\n# ", " ").split())
+
+
+def test_codes_that_are_nearly_unique_and_repeat_are_left_to_the_curator() -> None:
+    """A release would refuse them, so the proposal has to say what is to be decided."""
+    table = pa.table({"a": [f"r{max(i, 9)}x" for i in range(N)], "sex": cycle("M", "F")})
+    text = ke.propose_policy(table)
+    assert "# records_are_persons = true" in text
+    ke.check(table, ke.Policy.from_dict(tomllib.loads(decided(text))))
+
+
+@pytest.mark.parametrize("name", ["WTINT2YR", "wtmec2yr", "hochrechnungsfaktor", "LLCPWT", "final_weight", "Gewicht"])
+def test_sampling_weights_are_found_whatever_they_are_called(name: str) -> None:
+    """Capitals with digits among them are one word; a weight beyond a thousand is not that of a body."""
+    weights = [1500.25 + 7 * (i % 90) for i in range(N)]
+    text = ke.propose_policy(pa.table({name: weights, "sex": cycle("M", "F")}))
+    assert set(tomllib.loads(text)["attributes"]) == {"sex"}
+    assert "Sampling weights have no role yet" in section(text, name)
+
+
+def test_the_age_stays_where_another_column_says_the_same() -> None:
+    """Nearly everybody knows it; the other one would be the first to go if there are too many k-quasis."""
+    ages = spread(18, 90)
+    assert set(proposed(points=[3 * a for a in ages], age=ages, sex=cycle("M", "F"))) == {"age", "sex"}
 
 
 INTERVALS = {"type": "intervals"}
@@ -129,6 +171,17 @@ def test_numbers_get_a_round_step_coarser_than_they_are(name: str, values: list[
         pytest.param(
             "a", [f"{1 + i % 28}/{1 + i % 12}/1990" for i in range(N)], {"format": "%d/%m/%Y"}, id="day first"
         ),
+        pytest.param(
+            "a",
+            [f"{1 + i % 12}/{13 + i % 9}/1990 {i % 24}:00" for i in range(N)],
+            {"format": "%m/%d/%Y %H:%M"},
+            id="dates with a time",
+        ),
+        pytest.param("AgeAtAdmission", spread(0, 99), {**INTERVALS, "widths": [5, 10, 20]}, id="ages at something"),
+        pytest.param("RIDAGEYR", spread(0, 80), {**INTERVALS, "widths": [5, 10, 20]}, id="ages of a known survey"),
+        pytest.param("Zip5", spread(10_000, 99_999), {"type": "mask"}, id="postcodes with their length in the name"),
+        pytest.param("a", cycle(1, 2, 3, 6, 11, 18, 25), {"type": "suppress"}, id="kinds with gaps"),
+        pytest.param("a", cycle(0, 5, 10, 25, 100), INTERVALS, id="round amounts"),
         pytest.param("sex", cycle("M", "F"), {"type": "suppress"}, id="sex"),
         pytest.param("married", pa.array(cycle(True, False, None)), {"type": "suppress"}, id="booleans"),
         pytest.param(

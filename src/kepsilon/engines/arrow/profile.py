@@ -17,6 +17,7 @@ import pyarrow.compute as pc
 from kepsilon.engines.arrow.coding import numbers_among
 from kepsilon.engines.arrow.column_facts import BLANK_INSIDE, HOLDS_SOMETHING
 from kepsilon.engines.arrow.missing_codes import SIGNS, WORDS_BESIDE_NUMBERS, are_among, codes_among
+from kepsilon.engines.arrow.shapes import DATES, MONTHS, PATTERNS, Shape
 from kepsilon.engines.arrow.whole_columns import taken_rows, whole_columns
 from kepsilon.engines.protocol import Repetition
 from kepsilon.errors import DataError, Problem
@@ -39,49 +40,6 @@ class Kind(Enum):
     DECIMAL = "decimal numbers"
     DATE = "dates"
     OTHER = "lists, structures or bytes"
-
-
-class Shape(Enum):
-    """What a value looks like as text; a value may have several shapes."""
-
-    EMAIL = "e-mail addresses"
-    PHONE = "phone numbers"
-    SSN = "social security numbers"
-    UUID = "UUIDs"
-    DIGITS = "digits only"
-    CODE = "letters and digits without blanks"
-    YEAR = "years"
-    DATE_ISO = "dates, year first"
-    DATE_COMPACT = "dates without separators"
-    DATE_DOTS = "dates with dots, day first"
-    DATE_DAY_FIRST = "dates with slashes, day first"
-    DATE_MONTH_FIRST = "dates with slashes, month first"
-    COMMA = "numbers with a comma"
-
-
-DAY, MONTH, CENTURY = "(0?[1-9]|[12][0-9]|3[01])", "(0?[1-9]|1[0-2])", "(18|19|20)[0-9]{2}"
-TIME = r"([T ][0-9]{2}:[0-9]{2}(:[0-9]{2}([.,][0-9]+)?)?(Z|[+-][0-9]{2}:?[0-9]{2})?)?"
-PATTERNS = {
-    Shape.EMAIL: r"^[^@\s]+@[^@\s]+\.[^@\s]+$",
-    # Digits alone could be anything; a plus, a bracket, or a separator between groups makes them a phone number.
-    Shape.PHONE: (
-        r"^(\+[0-9][0-9 ()./-]{6,18}|\([0-9]{2,5}\)[0-9 ./-]{5,14}"
-        r"|[0-9]{3}[ .-][0-9]{3}[ .-][0-9]{4}|0[0-9]{2,4}[ /-][0-9 -]{5,10})$"
-    ),
-    Shape.SSN: r"^[0-9]{3}-[0-9]{2}-[0-9]{4}$",
-    Shape.UUID: r"^\{?[0-9a-fA-F]{8}-([0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}\}?$",
-    Shape.DIGITS: r"^[0-9]+$",
-    Shape.CODE: r"^[A-Za-z]{0,6}[-_/]?[0-9]{3,}[-_/]?[A-Za-z0-9]{0,6}$",
-    Shape.YEAR: r"^(18[5-9][0-9]|19[0-9]{2}|20[0-9]{2}|2100)(\.0+)?$",
-    Shape.DATE_ISO: rf"^[0-9]{{4}}-[0-9]{{2}}-[0-9]{{2}}{TIME}$",
-    Shape.DATE_COMPACT: rf"^{CENTURY}(0[1-9]|1[0-2])(0[1-9]|[12][0-9]|3[01])$",
-    Shape.DATE_DOTS: rf"^{DAY}\.{MONTH}\.{CENTURY}$",
-    Shape.DATE_DAY_FIRST: rf"^{DAY}/{MONTH}/{CENTURY}$",
-    Shape.DATE_MONTH_FIRST: rf"^{MONTH}/{DAY}/{CENTURY}$",
-    Shape.COMMA: r"^-?[0-9]+,[0-9]+$",
-}
-HINTS = (Shape.EMAIL, Shape.PHONE, Shape.SSN, Shape.UUID)
-DATES = (Shape.DATE_ISO, Shape.DATE_DOTS, Shape.DATE_DAY_FIRST, Shape.DATE_MONTH_FIRST, Shape.DATE_COMPACT)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -107,6 +65,8 @@ class ColumnProfile:
     min_length: int = 0
     mean_length: float = 0.0
     max_length: int = 0
+    padded_length: int = 0
+    """Length of the longest text with the blanks around it, which the other lengths leave out."""
     leading_zeros: bool = False
     decimals: int = 0
     """Largest number of decimals, zeros at the end not counted."""
@@ -116,6 +76,8 @@ class ColumnProfile:
     """Between these numbers lie nine tenths of the records; of a skewed column, far less than nine tenths of its range."""
     shapes: Mapping[Shape, float] = field(default_factory=lambda: MappingProxyType({}))
     """By shape, the share of the distinct values that have it; shapes that no value has are left out."""
+    n_months: int = 0
+    """Distinct months of a column of dates."""
     values: tuple[tuple[str, int], ...] = ()
     """Up to `FEW` distinct values with how many records hold each, blanks included; empty where there are more."""
     missing: tuple[str, ...] = ()
@@ -348,12 +310,22 @@ def _with_values(profile: ColumnProfile, texts: pa.ChunkedArray, counts: pa.Chun
         min_length=extremes["min"].as_py(),
         mean_length=pc.mean(lengths).as_py(),
         max_length=extremes["max"].as_py(),
+        padded_length=pc.max(pc.utf8_length(texts)).as_py(),
         leading_zeros=_has_leading_zeros(trimmed) if Shape.DIGITS in shapes else False,
         shapes=MappingProxyType(shapes),
     )
-    if any(shapes.get(shape) == 1 for shape in DATES):
-        return replace(profile, kind=Kind.DATE)
+    shape = next((shape for shape in DATES if profile.is_all(shape)), None)
+    if shape is not None and (shape is Shape.DATE_ISO or _times_agree(profile)):
+        groups = r"\1\2" if shape is Shape.DATE_MONTH_FIRST else r"\1"
+        months = pc.replace_substring_regex(trimmed, MONTHS[shape], groups)
+        return replace(profile, kind=Kind.DATE, n_months=pc.count_distinct(months).as_py())
     return _with_numbers(profile, trimmed, counts) if pc.all(is_number).as_py() else profile
+
+
+def _times_agree(profile: ColumnProfile) -> bool:
+    """Whether dates have no time of day, or all have one that is written alike, so that one format reads them."""
+    shares = [profile.shapes.get(shape, 0.0) for shape in (Shape.MINUTES, Shape.SECONDS)]
+    return sum(shares) == 0 or 1 in shares
 
 
 def _entropy(counts: pa.ChunkedArray) -> float:

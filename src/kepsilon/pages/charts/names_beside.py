@@ -47,15 +47,20 @@ class _Box:
             and other.top < self.bottom + by
         )
 
+    def distance(self, mark: Mark) -> float:
+        """How far the middle of a mark is from the nearest point of the box."""
+        across = max(self.left - mark.x, mark.x - self.right, 0.0)
+        return hypot(across, max(self.top - mark.y, mark.y - self.bottom, 0.0))
+
 
 def names_beside(
     marks: Sequence[Mark], *, left: float, top: float, right: float, bottom: float, across: Sequence[float] = ()
 ) -> Iterator[str]:
     """Markup of the names that find room in the frame, the important ones first, then in the order of the marks.
 
-    A name that would cover another one is not written, and one that is not important may cover no mark either, and has
-    none if its mark is so near to an important one that nobody could tell whose name it is. Names keep off the lines
-    `across` the chart where they can.
+    A name that would cover another one is not written, and one that is not important may cover no mark either, stands nearer
+    to its own mark than to any other, and is not written if its mark is so near to an important one that nobody could tell
+    whose name it is. Names keep off the lines `across` the chart where they can.
     """
     weighty = [mark for mark in marks if mark.important]
     told_apart = [
@@ -71,7 +76,10 @@ def names_beside(
         free = [
             box
             for box in _places(mark, width, left=left, right=right)
-            if box.top >= top and box.bottom <= bottom and not any(box.covers(other) for other in taken)
+            if box.top >= top
+            and box.bottom <= bottom
+            and not any(box.covers(other) for other in taken)
+            and (mark.important or _is_nearest(mark, box, marks))
         ]
         covered = {box: sum(box.covers(other, by=0) for other in around) for box in free}
         crossed = {box: sum(box.top < y < box.bottom for y in across) for box in free}
@@ -80,6 +88,12 @@ def names_beside(
             continue
         taken.append(best)
         yield text(best.left, best.bottom - _DOWN, name, "strong" if mark.important else mark.kind)
+
+
+def _is_nearest(mark: Mark, box: _Box, marks: Sequence[Mark]) -> bool:
+    """Whether a name is nearer to its mark than to every other, so that nobody takes it for that of another one."""
+    own = box.distance(mark)
+    return all(box.distance(other) > own for other in marks if (other.x, other.y) != (mark.x, mark.y))
 
 
 def _places(mark: Mark, width: float, *, left: float, right: float) -> Iterator[_Box]:

@@ -9,7 +9,7 @@ from operator import itemgetter
 
 from kepsilon.evaluate.linking.attackers import WORKING_OUT
 from kepsilon.pages.figures.left_out import released_words
-from kepsilon.pages.wording import capital, listed, out_of, percent, plural
+from kepsilon.pages.wording import capital, listed, percent, plural
 from kepsilon.predict.verdicts import ABOVE, COARSER, KEPT, NO_LIMIT, USELESS, WITHIN
 from kepsilon.publish.record import Record
 from kepsilon.rounding import percent_at_most
@@ -56,12 +56,14 @@ def sentence(record: Record) -> str:
     if n_useless:
         useful = f"{plural(n_useless, 'attribute is', 'attributes are')} useless"
     else:
-        useful = "no attribute is useless" + (f", {n_coarser:,} coarser" if n_coarser else "")
+        useful = "no attribute is useless"
+        if n_coarser:
+            useful += f" ({plural(n_coarser, 'is', 'are')} coarser)"
     are = "record read is" if record.records.read == 1 else "records read are"
     headline = record.linking_risk.predicted.headline.risk.total
     return (
         f"{released_words(record)} {are} released; the promise is {verdict.promise.state}, "
-        f"an attacker links {out_of(headline)} records on average ({_limit_words(record)}"
+        f"an attacker links {percent(headline)} of the records on average ({_limit_words(record)}"
         f"{', exceeded' if verdict.risk.state == ABOVE else ''}), and {useful}."
     )
 

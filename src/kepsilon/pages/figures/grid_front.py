@@ -86,7 +86,11 @@ def front_figures(explored: Explored) -> Iterator[Figure]:
                 "the error in units of the spread. Along the line nothing has less of both"
                 + ("; pale marks are outside the limits." if limits.stated() else ".")
                 + f" Beside a mark stand its {_beside(explored)}, where there is room."
-                + (f" {_not_drawn(n_useless)}" if n_useless else "")
+                + (
+                    f" {_not_drawn(n_useless, is_own=current is not None and not is_ranked(current))}"
+                    if n_useless
+                    else ""
+                )
             )
         ],
         drawing=drawn([_named(dot, full=True) for dot in dots], width=760, height=380),
@@ -104,10 +108,13 @@ def _beside(explored: Explored) -> str:
     return " and ".join(filter(None, ["k", " or ".join(parts)]))
 
 
-def _not_drawn(n_useless: int) -> str:
-    """How many cells would be refused for a useless attribute, as a sentence."""
-    what = "One choice leaves" if n_useless == 1 else f"{n_useless:,} choices leave"
-    return f"{what} an attribute useless and would be refused; of these only your policy's own is drawn."
+def _not_drawn(n_useless: int, *, is_own: bool) -> str:
+    """How many cells would be refused for a useless attribute, as a sentence; `is_own` says that the policy's is one of them."""
+    if n_useless == 1:
+        drawn = "it is drawn, because it is your policy's own" if is_own else "it is not drawn"
+        return f"One choice leaves an attribute useless and would be refused; {drawn}."
+    drawn = "of these only your policy's own is drawn" if is_own else "they are not drawn"
+    return f"{n_useless:,} choices leave an attribute useless and would be refused; {drawn}."
 
 
 def _name(cell: Cell) -> str:

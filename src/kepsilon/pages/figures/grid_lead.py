@@ -94,7 +94,7 @@ def grid_notes(explored: Explored) -> list[str]:
     if not explored.met:
         return []
     notes = []
-    if any(own.groups is None for own in explored.met):
+    if explored.epsilon_quasis and any(own.groups is None for own in explored.met):
         of = "Figures of noise" if explored.grid.groups else "All figures"
         notes.append(
             f"{of} are expected ones, before published values are rounded. Linking risk is before they are clamped to a "
@@ -113,7 +113,8 @@ def grid_notes(explored: Explored) -> list[str]:
             if explored.grid.policy.averages is not None and explored.grid.policy.averages.noise
             else "Averages carry no noise, so that an extreme value shows to an attacker who roughly knows the others of its group."
         )
-    notes.append(single_risk_in_words([*explored.met[0].loss.ncp.by_attribute, *explored.epsilon_quasis]))
+    quasis = [*explored.met[0].loss.ncp.by_attribute, *explored.epsilon_quasis]
+    notes.append(single_risk_in_words(quasis, noisy=bool(explored.epsilon_quasis)))
     if explored.grid.about_smaller_k:
         notes.append(explored.grid.about_smaller_k)
     if not explored.epsilon_quasis:
@@ -142,19 +143,23 @@ def grid_tiles(prediction: Prediction) -> Iterator[Tile]:
         value=percent(suppression.total),
         meaning="left out of the release" + _in_brackets(give(suppression.standard_error)),
     )
-    yield from and_more(
-        [
-            Tile(value=percent(expected), meaning=f"is how far {name} is off on average, of its value")
-            for name, error in prediction.error.items()
-            if (expected := error.expected_relative) is not None
-        ]
-    )
+    yield from and_more([tile for name in prediction.error for tile in _error_tile(prediction, name)])
     yield Tile(value=percent(prediction.loss.ncp.overall), meaning="of the detail of the generalised attributes lost")
     yield Tile(value=f"{prediction.classes.count:,}", meaning="classes of records that look alike")
     if prediction.groups is not None:
         yield Tile(
             value=f"{prediction.groups.count:,}", meaning=f"averages, of at least {prediction.groups.smallest:,} each"
         )
+
+
+def _error_tile(prediction: Prediction, name: str) -> Iterator[Tile]:
+    """How far an attribute is off: of its spread, as in the answer above; of its value where it has no spread."""
+    error = prediction.error[name]
+    share, of = error.share_of_spread, "spread"
+    if share is None:
+        share, of = error.expected_relative, "value"
+    if share is not None:
+        yield Tile(value=percent(share), meaning=f"of its {of} is how far {name} is off on average")
 
 
 def _in_brackets(words: str) -> str:

@@ -42,7 +42,7 @@ def grid_headers(explored: Explored) -> list[str]:
     before = ["left out before counting"] if records.counted < records.read else []
     confidence = ["left out for confidence"] if explored.confidence else []
     altogether = ["left out"] if before or confidence else []
-    errors = [f"error of {name}" for name in explored.epsilon_quasis]
+    errors = [f"error of {name}, of its value" for name in explored.epsilon_quasis]
     return [
         "algorithm",
         "k",
@@ -103,7 +103,7 @@ def grid_rows(explored: Explored) -> Iterator[GridRow]:
 
 def best_headers(explored: Explored) -> list[str]:
     """Headers of the short table; the first two columns are words."""
-    errors = [f"error of {name}" for name in explored.epsilon_quasis[:_MOST_ERRORS]]
+    errors = [f"error of {name}, of its value" for name in explored.epsilon_quasis[:_MOST_ERRORS]]
     return ["", "choice", "linking risk", "largest single risk", "left out", *errors, "distortion"]
 
 

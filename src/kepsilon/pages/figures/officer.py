@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from kepsilon.evaluate.pictures import Pictures
 from kepsilon.pages.charts import Bar, Segment, bar_chart
 from kepsilon.pages.charts.axes import percent as axis_percent
 from kepsilon.pages.charts.palette import BLUE, ORANGE, VERMILLION
@@ -15,24 +16,28 @@ from kepsilon.publish.record import Record
 from kepsilon.rounding import percent_at_most
 
 
-def single_risks_figure(record: Record) -> Figure:
+def single_risks_figure(record: Record, pictures: Pictures) -> Figure:
     """Released records by how sure an attacker is of them, given what was published."""
     risk = record.linking_risk
-    known = "the quasi-identifiers of everybody" if record.policy.attributes_with_role("epsilon-quasi") else "the class"
-    bins = [
+    is_drawn = bool(record.policy.attributes_with_role("epsilon-quasi"))
+    known, drawn = (
+        ("the quasi-identifiers of everybody", ", as the values were drawn") if is_drawn else ("the class", "")
+    )
+    bins = _by_class_size(record, pictures) or [
         ("up to 50 %", max(0.0, 1 - risk.over_half), BLUE),
         ("50 to 90 %", max(0.0, risk.over_half - risk.over_nine_tenths), ORANGE),
         ("over 90 %", risk.over_nine_tenths, VERMILLION),
     ]
     sentences = [
         (
-            f"How sure whoever knows {known}, and uses no kept column, is of the right person, record by record, as the values "
-            f"were drawn. The surest case: {percent(risk.largest)}."
+            f"How sure whoever knows {known}, and uses no kept column, is of the right person, record by record{drawn}. "
+            f"The surest case: {percent(risk.largest)}."
         )
     ]
     bounds = [f"{percent_at_most(share)} for whoever {how}" for share, how in surest_attackers(record)]
     if bounds:
-        sentences.append(f"Whatever is drawn, it is at most {', and at most '.join(bounds)}.")
+        always = "Whatever is drawn, it" if is_drawn else "It"
+        sentences.append(f"{always} is at most {', and at most '.join(bounds)}.")
     return Figure(
         title="Single risks",
         sentences=sentences,
@@ -48,6 +53,24 @@ def single_risks_figure(record: Record) -> Figure:
             rows=[[name, percent(share)] for name, share, _ in bins],
         ),
     )
+
+
+def _by_class_size(record: Record, pictures: Pictures) -> list[tuple[str, float, int]]:
+    """Shares of the records by single risk where nothing but the class tells records apart: one over its size.
+
+    Empty where values are drawn or averaged, and where a person has several records.
+    """
+    if record.policy.attributes_with_role("epsilon-quasi") or record.persons is not None:
+        return []
+    n_records = sum(own.n_records for own in pictures.class_sizes)
+    return [
+        (
+            f"{percent(1 / own.largest)} to {percent(1 / own.smallest)}",
+            own.n_records / n_records,
+            BLUE,
+        )
+        for own in reversed(pictures.class_sizes)
+    ]
 
 
 def not_covered(record: Record) -> Iterator[str]:

@@ -22,13 +22,13 @@ from kepsilon.policy.names import shown_name
 from kepsilon.publish.record import Record
 
 
-def officer_section(record: Record) -> Section:
+def officer_section(record: Record, pictures: Pictures) -> Section:
     """Who could link whom, held against the limit, how sure of single records, and what kept columns and classes tell."""
     return Section(
         title="Risk, for the data-protection officer",
         figures=[
             attackers_figure(record),
-            single_risks_figure(record),
+            single_risks_figure(record, pictures),
             *sensitive_figures(record),
             *kept_columns_figures(record),
         ],

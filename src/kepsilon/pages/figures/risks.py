@@ -36,7 +36,7 @@ def linking_figure(record: Record, pictures: Pictures) -> Figure:
             "above one half."
         )
     quasis = [*record.policy.attributes_with_role("k-quasi"), *record.policy.attributes_with_role("epsilon-quasi")]
-    sentence = predicted.by_matching_in_words(quasis, averaged=averaged)
+    sentence = predicted.by_matching_in_words(quasis, averaged=averaged, noisy=bool(names))
     sentences.append(f"{sentence[:1].upper()}{sentence[1:]}." if averaged else f"Whatever was drawn, {sentence}.")
     curve = pictures.risk_by_epsilon
     drawing = None

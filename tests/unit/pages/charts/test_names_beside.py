@@ -45,3 +45,14 @@ def test_an_important_name_is_written_among_many_marks_and_another_one_is_not():
     crowd = [Mark(100 + 5 * i, 100 + 5 * j, "") for i in range(-20, 21) for j in range(-12, 13)]
     assert [*names_beside([*crowd, Mark(100, 100, "chosen", True)], **FRAME)]
     assert not [*names_beside([*crowd, Mark(100, 100, "k 5, ε 2")], **FRAME)]
+
+
+@given(st.lists(st.tuples(st.integers(30, 360), st.integers(20, 260)), max_size=12, unique=True))
+def test_a_name_is_nearer_to_its_mark_than_to_any_other(places):
+    """Of two marks side by side each would otherwise be taken for the other one."""
+    many = [Mark(x, y, f"k {i}") for i, (x, y) in enumerate(places)]
+    for one in names_beside(many, **FRAME):
+        (left, top, right, bottom) = boxes([one])[0]
+        own = int(re.search(r"k (\d+)", one)[1])
+        far = [max(left - x, x - right, 0.0) ** 2 + max(top - y, y - bottom, 0.0) ** 2 for x, y in places]
+        assert all(far[own] < other + 0.1 for i, other in enumerate(far) if i != own)
