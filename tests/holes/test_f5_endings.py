@@ -14,6 +14,7 @@ import sys
 from pathlib import Path
 
 import click
+import numpy as np
 import pyarrow as pa
 import pytest
 from pyarrow import parquet
@@ -389,3 +390,30 @@ def test_f5_what_may_not_be_read_or_written(case, tmp_path_factory):
     outcome = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
     assert outcome.returncode == 0, outcome.stderr[-2000:]
     assert list((folder / "locked").iterdir()) == []
+
+
+def not_valid(name: str) -> pa.Array:
+    """A column that Arrow would refuse in a file: of text that is no UTF-8, or with positions beyond its end."""
+    if name == "text":
+        text = pa.array([b"\xff\xfe"] * 60).buffers()
+        return pa.Array.from_buffers(pa.string(), 60, text)
+    if name == "offsets":
+        return pa.Array.from_buffers(
+            pa.string(), 60, [None, pa.py_buffer(np.arange(61, dtype=np.int32) * 10**6), pa.py_buffer(b"x")]
+        )
+    return pa.DictionaryArray.from_arrays(pa.array([7] * 60, pa.int8()), ["a"], safe=False)
+
+
+@pytest.mark.parametrize("role", ["sensitive", "k-quasi"])
+@pytest.mark.parametrize("name", ["text", "offsets", "dictionary"])
+def test_f5_frames_that_are_damaged(name, role):
+    """As damaged files are: a release of such text was a file that nobody can read, and the audit ended with a bug of ours."""
+    table = pa.table({"town": ["a", "b"] * 30, "s": not_valid(name)})
+    attributes = {"town": {"role": "k-quasi"}, "s": {"role": role}}
+    policy = ke.Policy.from_dict({"k": 5, "algorithm": "local-recoding", "attributes": attributes})
+    for call in (ke.anonymise, ke.check):
+        with pytest.raises(ke.DataError, match='column "s": is damaged') as refused:
+            call(table, policy)
+        assert refused.value.exit_code == 2
+    with pytest.raises(ke.DataError, match='column "s": is damaged'):
+        ke.audit(table, pa.table({"town": ["a"] * 60, "s": ["x"] * 60}), policy)

@@ -373,6 +373,22 @@ def test_f4_polars_objects_that_are_not_published_do_no_harm():
     ke.check(frame, under)
 
 
+def test_h1_flags_of_eight_bits_do_not_number_the_records(tmp_path):
+    """Of `arrow.bool8` every number but 0 is true, and everybody sees True; the numbers were the rows of the input."""
+    numbered = pa.array([None if i % 5 == 0 else i % 4 and i for i in range(N)], pa.int8())
+    given = table([]).append_column("s0", pa.ExtensionArray.from_storage(pa.bool8(), numbered))
+    release = ke.anonymise(given, policy(1))
+    release.write(tmp_path / "out.arrow")
+    release.write(tmp_path / "out.parquet")
+    read = (feather.read_table(tmp_path / "out.arrow"), pq.read_table(tmp_path / "out.parquet"))
+    for found in (release.frame, *read):
+        column = found["s0"].combine_chunks()
+        assert set(column.storage.to_pylist()) == {None, 0, 1}
+        rows = release.linkage["original_row"].to_pylist()
+        assert column.to_pylist() == [given["s0"].to_pylist()[row] for row in rows]
+    assert ke.audit(given, tmp_path / "out.parquet", policy(1), linkage=release.linkage).broken == ()
+
+
 @pytest.mark.parametrize("kind", [pl.Int128, pl.UInt128], ids=str)
 @pytest.mark.parametrize("role", ["sensitive", "identifier"])
 def test_h1_integers_that_only_polars_has_are_refused_by_name(kind, role):

@@ -75,8 +75,6 @@ class Tampering:
     """Whose releases can be tampered with in this way."""
     setting: str = "plain"
     """The data and policy of the release that is tampered with, by name in `SETTINGS`."""
-    in_table: bool = False
-    """Whether docs/audit.md has a line of its power."""
 
 
 def before_rounding(case: Case, column: str = "height", step: float = 0.1) -> np.ndarray:
@@ -669,104 +667,79 @@ TAMPERINGS: dict[str, Tampering] = {
         change=foreign_label_and_linkage, check="labels", n_without=None
     ),
     "linkage swapped": Tampering(change=linkage_swapped, check="labels", n_without=None),
-    "not shuffled": Tampering(change=unshuffled, check="order", in_table=True),
-    "grouped by class": Tampering(change=by_class, check="order", in_table=True),
+    "not shuffled": Tampering(change=unshuffled, check="order"),
+    "grouped by class": Tampering(change=by_class, check="order"),
     "sorted by height": Tampering(change=partial(sorted_by, column="height"), check="order"),
     "sorted by illness": Tampering(change=partial(sorted_by, column="illness"), check="order"),
     "sorted by year": Tampering(change=partial(sorted_by, column="year"), check="order"),
-    "half the noise": Tampering(change=partial(scaled_noise, factor=0.5), check="noise", in_table=True),
-    "0.8 times the noise": Tampering(
-        change=partial(scaled_noise, factor=0.8), check="noise", n=6000, n_without=6000, in_table=True
-    ),
-    "noise that only adds": Tampering(change=only_up, check="noise", in_table=True),
-    "noise of another shape": Tampering(change=bounded_noise, check="noise", n_without=None, in_table=True),
-    "noise shared by a class": Tampering(change=shared_noise, check="noise", in_table=True),
-    "noise shared by 2": Tampering(change=partial(shared_by, n=2), check="noise", n_without=None, in_table=True),
-    "noise shared by 3": Tampering(change=partial(shared_by, n=3), check="noise", n_without=None, in_table=True),
-    "noise shared by 4": Tampering(change=partial(shared_by, n=4), check="noise", n_without=6000, in_table=True),
-    "noise shared by 6": Tampering(change=partial(shared_by, n=6), check="noise", n_without=3000, in_table=True),
-    "antithetic pairs": Tampering(change=antithetic, check="noise", n_without=3000, in_table=True),
-    "noise repeated over classes": Tampering(
-        change=repeated_over_classes, check="noise", n_without=3000, in_table=True
-    ),
-    "sign tells a bit of a kept column": Tampering(
-        change=telling_illness, check="noise", n_without=3000, in_table=True
-    ),
-    "sign tells one kept value": Tampering(
-        change=telling_one_illness, check="noise", n=6000, n_without=None, in_table=True
-    ),
-    "noise rises with the row": Tampering(change=rising_with_row, check="noise", n_without=None, in_table=True),
-    "size of noise rises with the row": Tampering(
-        change=growing_with_row, check="noise", n_without=None, in_table=True
-    ),
+    "half the noise": Tampering(change=partial(scaled_noise, factor=0.5), check="noise"),
+    "0.8 times the noise": Tampering(change=partial(scaled_noise, factor=0.8), check="noise", n=6000, n_without=6000),
+    "noise that only adds": Tampering(change=only_up, check="noise"),
+    "noise of another shape": Tampering(change=bounded_noise, check="noise", n_without=None),
+    "noise shared by a class": Tampering(change=shared_noise, check="noise"),
+    "noise shared by 2": Tampering(change=partial(shared_by, n=2), check="noise", n_without=None),
+    "noise shared by 3": Tampering(change=partial(shared_by, n=3), check="noise", n_without=None),
+    "noise shared by 4": Tampering(change=partial(shared_by, n=4), check="noise", n_without=6000),
+    "noise shared by 6": Tampering(change=partial(shared_by, n=6), check="noise", n_without=3000),
+    "antithetic pairs": Tampering(change=antithetic, check="noise", n_without=3000),
+    "noise repeated over classes": Tampering(change=repeated_over_classes, check="noise", n_without=3000),
+    "sign tells a bit of a kept column": Tampering(change=telling_illness, check="noise", n_without=3000),
+    "sign tells one kept value": Tampering(change=telling_one_illness, check="noise", n=6000, n_without=None),
+    "noise rises with the row": Tampering(change=rising_with_row, check="noise", n_without=None),
+    "size of noise rises with the row": Tampering(change=growing_with_row, check="noise", n_without=None),
     "a quarter of the noise for a tenth, at random": Tampering(
-        change=partial(thin_for, chosen=a_tenth, factor=0.25), check="noise", n=12_000, n_without=None, in_table=True
+        change=partial(thin_for, chosen=a_tenth, factor=0.25), check="noise", n=12_000, n_without=None
     ),
     "a quarter of the noise for the first tenth of the input": Tampering(
-        change=partial(thin_for, chosen=first_tenth, factor=0.25), check="noise", n_without=None, in_table=True
+        change=partial(thin_for, chosen=first_tenth, factor=0.25), check="noise", n_without=None
     ),
     "a quarter of the noise for a tenth of the illnesses": Tampering(
         change=partial(thin_for, chosen=six_illnesses, factor=0.25),
         check="noise",
         n=3000,
         n_without=None,
-        in_table=True,
     ),
     "a quarter of the noise for a tenth of the classes": Tampering(
         change=partial(thin_for, chosen=a_tenth_of_classes, factor=0.25),
         check="noise",
         n=3000,
         n_without=None,
-        in_table=True,
     ),
-    "largest class without noise": Tampering(change=bare_class, check="noise", n_without=None, in_table=True),
+    "largest class without noise": Tampering(change=bare_class, check="noise", n_without=None),
     "1 in 100 without noise": Tampering(
-        change=partial(bare_records, share=0.01), check="noise", n=6000, n_without=None, in_table=True
+        change=partial(bare_records, share=0.01), check="noise", n=6000, n_without=None
     ),
-    "Gaussian noise of the claimed size": Tampering(
-        change=gaussian_noise, check="noise", n=6000, n_without=None, in_table=True
-    ),
-    "noise cut off at its 95 % quantile": Tampering(
-        change=cut_off_noise, check="noise", n=6000, n_without=6000, in_table=True
-    ),
+    "Gaussian noise of the claimed size": Tampering(change=gaussian_noise, check="noise", n=6000, n_without=None),
+    "noise cut off at its 95 % quantile": Tampering(change=cut_off_noise, check="noise", n=6000, n_without=6000),
     "half the noise in the largest class": Tampering(
         change=partial(thin_for, chosen=largest_class, factor=0.5),
         check="noise",
         n=30_000,
         n_without=None,
         algorithms=("ola",),
-        in_table=True,
     ),
     "one class with the noise of another": Tampering(
-        change=one_class_copied, check="noise", n=30_000, n_without=None, algorithms=("ola",), in_table=True
+        change=one_class_copied, check="noise", n=30_000, n_without=None, algorithms=("ola",)
     ),
-    "noise of 50 values": Tampering(
-        change=partial(noise_of_few_values, n_values=50), check="noise", n_without=None, in_table=True
-    ),
-    "published values in the order of the originals": Tampering(
-        change=ranks_kept, check="noise", n_without=None, in_table=True
-    ),
+    "noise of 50 values": Tampering(change=partial(noise_of_few_values, n_values=50), check="noise", n_without=None),
+    "published values in the order of the originals": Tampering(change=ranks_kept, check="noise", n_without=None),
     "noise handed out so that an attacker links more": Tampering(
-        change=handed_out_to_link, check="attacks", n_without=None, in_table=True
+        change=handed_out_to_link, check="attacks", n_without=None
     ),
-    "sign tells whether the row is even": Tampering(change=telling_row, check="noise", n_without=None, in_table=True),
+    "sign tells whether the row is even": Tampering(change=telling_row, check="noise", n_without=None),
     "last digit tells a bit of a kept column": Tampering(
-        change=partial(last_digit_tells, bit=bit_of_illness), check="noise", in_table=True
+        change=partial(last_digit_tells, bit=bit_of_illness), check="noise"
     ),
     "last digit tells whether the row is even": Tampering(
-        change=partial(last_digit_tells, bit=bit_of_row), check="noise", n_without=None, in_table=True
+        change=partial(last_digit_tells, bit=bit_of_row), check="noise", n_without=None
     ),
     "last digit tells that of the original": Tampering(
-        change=partial(last_digit_tells, bit=bit_of_own_height), check="noise", n_without=None, in_table=True
+        change=partial(last_digit_tells, bit=bit_of_own_height), check="noise", n_without=None
     ),
-    "a tenth rounded to whole numbers": Tampering(
-        change=some_rounded_to_whole, check="noise", n=3000, n_without=3000, in_table=True
-    ),
-    "clamped to the extremes of the data": Tampering(change=clamped_to_extremes, check="noise", in_table=True),
-    "sorted by height in blocks of 50": Tampering(
-        change=partial(sorted_in_blocks, column="height"), check="order", in_table=True
-    ),
-    "one record of each class in turn": Tampering(change=classes_in_turn, check="order", in_table=True),
+    "a tenth rounded to whole numbers": Tampering(change=some_rounded_to_whole, check="noise", n=3000, n_without=3000),
+    "clamped to the extremes of the data": Tampering(change=clamped_to_extremes, check="noise"),
+    "sorted by height in blocks of 50": Tampering(change=partial(sorted_in_blocks, column="height"), check="order"),
+    "one record of each class in turn": Tampering(change=classes_in_turn, check="order"),
     "suppressed record put back": Tampering(
         change=suppressed_put_back, check="counts", n=300, n_without=300, algorithms=("ola",)
     ),
@@ -789,14 +762,12 @@ TAMPERINGS: dict[str, Tampering] = {
         algorithms=("mondrian", "local-recoding"),
     ),
     "direction copied to another attribute": Tampering(
-        change=direction_copied, check="noise", n_without=None, setting="two", in_table=True
+        change=direction_copied, check="noise", n_without=None, setting="two"
     ),
     "noises of two attributes drawn apart": Tampering(
-        change=drawn_apart, check="noise", n=3000, n_without=None, setting="two", in_table=True
+        change=drawn_apart, check="noise", n=3000, n_without=None, setting="two"
     ),
-    "one noise for two attributes": Tampering(
-        change=one_for_both, check="noise", n_without=None, setting="two", in_table=True
-    ),
+    "one noise for two attributes": Tampering(change=one_for_both, check="noise", n_without=None, setting="two"),
     "record with too few in reach": Tampering(change=taken_out_put_back, check="confident k", setting="confident"),
     "more left out than confident k asks for": Tampering(
         change=more_left_out, check="suppression", setting="confident", algorithms=("ola",)

@@ -53,6 +53,7 @@ class FrameSource:
             lambda: _read(frame, self.library), lambda kind: _failed(frame, self.library, kind)
         )
         self.column_names: tuple[str, ...] = tuple(self._table.column_names)
+        self._checked: set[str] = set()
         self._enums = _enums(frame) if self.library == "polars" else []
         only_used = "Enum of the categories that released records hold"
         self.type_changes = tuple(TypeChange(column=name, before="Enum", after=only_used) for name in self._enums)
@@ -61,8 +62,23 @@ class FrameSource:
         self._pandas_types = _pandas_types(frame) if self.library == "pandas" else {}
 
     def arrow_table(self, columns: Sequence[str], *, coded: Sequence[str] = ()) -> pa.Table:
+        """The named columns, checked in full: who follows damaged offsets reads elsewhere in memory, or gives bytes for text."""
         del coded  # text is read as the frame holds it
-        return self._table.select(list(columns))
+        table = self._table.select(list(columns))
+        unchecked = [name for name in columns if name not in self._checked]
+        problems = [
+            Problem(
+                where=f'{self.name}: column "{name}"',
+                what="is damaged: it is not valid Arrow data, such as text that is no UTF-8.",
+                fix="Make the table anew from its source.",
+            )
+            for name in unchecked
+            if not _is_valid(table.column(name))
+        ]
+        if problems:
+            raise DataError(problems)
+        self._checked.update(unchecked)
+        return table
 
     def beside(self) -> tuple[str, ...]:
         return self._beside
@@ -105,6 +121,14 @@ class FrameSource:
             elif is_as_before and str(kind) == "object" and str(frame[name].dtype) != "object":
                 frame[name] = type(frame[name])(column.to_pylist(), dtype=object)
         return frame
+
+
+def _is_valid(column: pa.ChunkedArray) -> bool:
+    try:
+        column.validate(full=True)
+    except pa.ArrowInvalid:
+        return False
+    return True
 
 
 def _library(frame: object) -> str:

@@ -30,7 +30,11 @@ def rebuilt(array: pa.Array, kind: pa.DataType, *, also_null: Mask | None = None
     """
     if isinstance(kind, pa.BaseExtensionType):
         storage = array.storage if isinstance(array.type, pa.BaseExtensionType) else array
-        return pa.ExtensionArray.from_storage(kind, rebuilt(storage, kind.storage_type, also_null=also_null))
+        own = rebuilt(storage, kind.storage_type, also_null=also_null)
+        if kind.extension_name == "arrow.bool8":  # any number but 0 is true, and could number the records
+            flags = (_raw_numbers(own) != 0).astype(np.int8)
+            own = pa.Array.from_buffers(own.type, len(own), [own.buffers()[0], pa.py_buffer(flags)])
+        return pa.ExtensionArray.from_storage(kind, own)
     if pa.types.is_dictionary(array.type) and not pa.types.is_dictionary(kind):
         entries = rebuilt(array.dictionary, released_type(array.type.value_type, inside=True, views=False))
         return rebuilt(entries.take(array.indices), kind, also_null=also_null)

@@ -27,7 +27,9 @@ def stored(column: pa.ChunkedArray) -> pa.ChunkedArray:
     """The column in the plain type that its extension type, such as UUID, is stored in."""
     if not isinstance(column.type, pa.BaseExtensionType):
         return column
-    return pa.chunked_array([chunk.storage for chunk in column.chunks], type=column.type.storage_type)
+    # Made anew, for of flags of eight bits every number but 0 is one and the same value.
+    chunks = [rebuilt(chunk, column.type).storage for chunk in column.chunks]
+    return pa.chunked_array(chunks, type=column.type.storage_type)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
