@@ -10,7 +10,7 @@ import pytest
 from kepsilon.engines.arrow import coding
 
 
-def pieces(rng, *, kind=pa.string(), n_pieces=4):
+def pieces(rng, *, kind, n_pieces=4):
     """Pieces with dictionaries of their own: entries twice, null entries, entries that no record holds, null records."""
     words = {pa.string(): ["a", "b", "c", "d", None, "a"], pa.float64(): [1.0, -0.0, 0.0, 2.5, None, 1.0]}[kind]
     found = []
