@@ -172,5 +172,7 @@ def page() -> str:
                 lines += ["", f"> {words}"]
                 shown.add(words)
     lines += ["", "And [the largest single risk](proofs.md#the-largest-single-risk) is that of this attacker:"]
-    lines += ["", f"> {single_risk_in_words(['zip', 'weight'])}", ""]
+    lines += ["", f"> {single_risk_in_words(['zip', 'weight'])}"]
+    lines += ["", "Where nothing is drawn there is nothing to match, and a record is one of its class:"]
+    lines += ["", f"> {single_risk_in_words(['zip'], noisy=False)}", ""]
     return "\n".join(lines)
