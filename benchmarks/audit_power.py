@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Measures how often the audit notices each tampering, and writes the tables in docs/audit.md anew.
 
-    python benchmarks/audit_power.py             # fifteen minutes on an idle machine; the same tables on every run
+    python benchmarks/audit_power.py             # half an hour on an idle machine; the same tables on every run
     python benchmarks/audit_power.py --missing   # only tamperings that the tables have no line of yet
     python benchmarks/audit_power.py --averages  # only the table of averages
     python benchmarks/audit_power.py --quick     # two runs of each, printed only
 
-Releases are seeded, and tamperings are those of tests/material/tamperings.py and tests/material/averaged_releases.py.
+Releases are seeded, and tamperings are those of tests/material/tamperings.py, averaged_releases.py and person_tamperings.py.
 """
 
 from __future__ import annotations
@@ -22,6 +22,8 @@ sys.path.insert(0, str(ROOT / "tests"))
 
 from material.averaged_releases import TAMPERINGS as OF_AVERAGES  # noqa: E402 (needs the path above)
 from material.averaged_releases import sound_averages  # noqa: E402
+from material.person_tamperings import TAMPERINGS as OF_PERSONS  # noqa: E402
+from material.person_tamperings import sound_release as sound_persons  # noqa: E402
 from material.tamperings import TAMPERINGS, sound_release  # noqa: E402
 from material.usefulness import useless_is_accepted  # noqa: E402
 
@@ -54,6 +56,12 @@ TABLES = {
         "<!-- end of powers of averages -->",
         OF_AVERAGES,
         sound_averages,
+    ),
+    "persons": Measured(
+        "<!-- powers of persons: written by benchmarks/audit_power.py -->",
+        "<!-- end of powers of persons -->",
+        OF_PERSONS,
+        lambda setting, algorithm, n, *, data_seed, seed: sound_persons(setting, algorithm, n, seed=data_seed + seed),
     ),
 }
 

@@ -398,9 +398,8 @@ def not_valid(name: str) -> pa.Array:
         text = pa.array([b"\xff\xfe"] * 60).buffers()
         return pa.Array.from_buffers(pa.string(), 60, text)
     if name == "offsets":
-        return pa.Array.from_buffers(
-            pa.string(), 60, [None, pa.py_buffer(np.arange(61, dtype=np.int32) * 10**6), pa.py_buffer(b"x")]
-        )
+        offsets = np.where(np.arange(61) == 30, 10**6, 0).astype(np.int32)
+        return pa.Array.from_buffers(pa.string(), 60, [None, pa.py_buffer(offsets), pa.py_buffer(b"x")])
     return pa.DictionaryArray.from_arrays(pa.array([7] * 60, pa.int8()), ["a"], safe=False)
 
 
