@@ -35,7 +35,7 @@ def seconds(command: list[str]) -> list[float]:
     times = []
     for _ in range(REPEATS):
         start = time.perf_counter()
-        subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+        subprocess.run(command, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         times.append(time.perf_counter() - start)
     return times
 
