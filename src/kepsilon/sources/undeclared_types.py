@@ -3,8 +3,8 @@
 
 Such a type can tell about single records, also about those that a release leaves out: a structure has a field for each key
 that any dictionary has, in the order in which they first come, and decimals have as many digits as the longest of them.
-Where every value by itself would give one and the same type, it tells nothing. Whether all numbers are whole is not
-asked for.
+Where every value by itself would give one and the same type, it tells nothing. Whether all numbers are whole, and of how
+many bits those of NumPy are, is not asked for.
 """
 
 from __future__ import annotations
