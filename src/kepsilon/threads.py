@@ -111,15 +111,16 @@ class _WithoutBlasThreads:
     """While anybody is inside, NumPy's linear algebra uses the thread that asks for it; then as many as before."""
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
+        # Python closes a generator that nobody takes from any more between any two lines, also in a thread that holds this.
+        self._lock = threading.RLock()
         self._n_inside = 0
         self._limits: Any = None
 
     def __enter__(self) -> None:
         with self._lock:
-            self._n_inside += 1
-            if self._n_inside == 1:
+            if not self._n_inside:
                 self._limits = _blas().limit(limits=1, user_api="blas")
+            self._n_inside += 1  # last, so that nobody is counted as inside who did not come in
 
     def __exit__(self, *_error: object) -> None:
         with self._lock:

@@ -214,6 +214,16 @@ def test_f7_values_of_dictionaries_in_several_pieces_are_the_originals(tmp_path,
     assert ke.audit(given, released, POLICY, linkage=release.linkage).broken == ()
 
 
+def test_f7_minus_zero_stays_minus_zero_in_dictionaries_in_several_pieces():
+    """Arrow takes a dictionary of 0.0 for one of −0.0, and gave the records of one the entry of the other."""
+    indices = pa.array([0] * 30, pa.int8())
+    pieces = [pa.DictionaryArray.from_arrays(indices, pa.array([zero])) for zero in (0.0, -0.0)]
+    given = pa.table(people(pa.chunked_array(pieces)))
+    release = ke.anonymise(given, POLICY)
+    rows = release.linkage["original_row"].to_pylist()
+    assert list(map(str, release.frame["s"].to_pylist())) == [str(given["s"].to_pylist()[row]) for row in rows]
+
+
 def test_f7_a_declared_order_stays_where_an_entry_is_null():
     """A null entry is a second way to be null; without it, the order of the others is as declared."""
     column = pa.DictionaryArray.from_arrays(

@@ -469,11 +469,22 @@ def test_h1_python_objects_of_one_type_are_released(tmp_path, own, kind):
     assert feather.read_table(tmp_path / "out.arrow").schema.field("s0").type == kind
 
 
-def test_h1_the_largest_decimal_does_not_set_the_digits_of_a_released_column(tmp_path):
+@pytest.mark.parametrize("kind", ["object", "category"])
+def test_h1_the_largest_decimal_does_not_set_the_digits_of_a_released_column(tmp_path, kind):
     """pandas states no precision, and that of the longest decimal was one of a record that was left out."""
-    frame = objects(decimal.Decimal("123456789.01"), decimal.Decimal("1.50"))
-    ke.anonymise(frame, policy(1)).write(tmp_path / "out.parquet")
-    assert pq.read_schema(tmp_path / "out.parquet").field("s0").type == pa.decimal128(38, 2)
+    frame = objects(decimal.Decimal("123456789.01"), decimal.Decimal("1.50")).astype({"s0": kind})
+    release = ke.anonymise(frame, policy(1))
+    assert str(release.frame["s0"].dtype) == kind
+    release.write(tmp_path / "out.arrow")
+    found = feather.read_table(tmp_path / "out.arrow").schema.field("s0").type
+    assert (found if kind == "object" else found.value_type) == pa.decimal128(38, 2)
+
+
+def test_h1_categories_whose_type_is_made_of_those_of_records_left_out_are_refused():
+    """A decimal with five digits behind the point gave five to all others."""
+    frame = objects(decimal.Decimal("1.23456"), decimal.Decimal("1.5")).astype({"s0": "category"})
+    with pytest.raises(ke.DataError, match="decimals with different numbers of digits"):
+        ke.anonymise(frame, policy(1))
 
 
 @pytest.mark.spark

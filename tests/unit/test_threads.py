@@ -100,3 +100,40 @@ def test_linear_algebra_starts_no_threads_beside_ours(monkeypatch):
         with pytest.raises(ValueError):
             list(threads.each_of(range(3), fails))
         assert blas_threads() == before == {2}
+
+
+def test_who_could_not_come_in_is_not_counted_as_inside(monkeypatch):
+    """Otherwise linear algebra would start threads beside ours until the program ends, and never be told to stop."""
+    monkeypatch.setattr(threads, "n_threads", lambda: 2)
+
+    def blas_threads(_piece=None):
+        return {own["num_threads"] for own in threadpool_info() if own["user_api"] == "blas"}
+
+    def fails():
+        raise MemoryError
+
+    with threadpool_limits(2, user_api="blas"):
+        before = blas_threads()
+        with monkeypatch.context() as patched:
+            patched.setattr(threads, "_blas", fails)
+            with pytest.raises(MemoryError):
+                list(threads.each_of(range(3), blas_threads))
+        assert list(threads.each_of(range(3), blas_threads)) == [{1}] * 3
+        assert blas_threads() == before == {2}
+
+
+def test_a_generator_may_be_closed_while_another_thread_comes_in(monkeypatch):
+    """Python closes one that nobody takes from any more between any two lines, also of the lines that count who is inside."""
+    monkeypatch.setattr(threads, "n_threads", lambda: 2)
+    half_taken = threads.each_of(range(9), abs)
+    next(half_taken)
+    inside = threads._WITHOUT_BLAS_THREADS
+    done = threading.Event()
+
+    def closes():
+        with inside._lock:
+            half_taken.close()
+        done.set()
+
+    threading.Thread(target=closes, daemon=True).start()
+    assert done.wait(10)

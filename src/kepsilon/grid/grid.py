@@ -137,7 +137,11 @@ class Grid(JsonValue):
     def about_single_risk(self) -> str:
         """Whom the largest single risk of a cell is about, and what it says, in one sentence."""
         policy = self.policy
-        return single_risk_in_words([*policy.k_quasis, *policy.epsilon_quasis], noisy=bool(policy.epsilon_quasis))
+        return single_risk_in_words(
+            [*policy.k_quasis, *policy.epsilon_quasis],
+            noisy=bool(policy.epsilon_quasis),
+            averaged={cell.group is not None for cell in self.cells} or {False},
+        )
 
     @property
     def compares_splits(self) -> bool:

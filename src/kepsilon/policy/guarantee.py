@@ -6,7 +6,7 @@ It is a function of the policy alone, and both who makes a release and who audit
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 
 from kepsilon.policy.averaged_promise import averages_in_words
 from kepsilon.policy.choices import MECHANISMS
@@ -169,14 +169,20 @@ def matching_in_words(*, averaged: bool, noisy: bool) -> str:
 
 def matcher_in_words(quasis: Iterable[str], *, averaged: bool = False, noisy: bool = True) -> str:
     """Whom the largest single risk is about, as the subject of a sentence; whoever shows it makes the names visible."""
-    does = matching_in_words(averaged=averaged, noisy=noisy)
+    return _who_knows(quasis, matching_in_words(averaged=averaged, noisy=noisy))
+
+
+def single_risk_in_words(quasis: Iterable[str], *, noisy: bool = True, averaged: Collection[bool] = (False,)) -> str:
+    """What the largest single risk says, and of which attacker, in one sentence.
+
+    `averaged` says of all settings that the sentence is about whether averages are published.
+    """
+    does = " or, with averages, ".join(matching_in_words(averaged=own, noisy=noisy) for own in sorted(set(averaged)))
+    return f"The largest single risk is how sure {_who_knows(quasis, does)} can be of any one record, at most."
+
+
+def _who_knows(quasis: Iterable[str], does: str) -> str:
     return f"whoever knows {', '.join(quasis)} of everybody and {does}, without the help of kept columns,"
-
-
-def single_risk_in_words(quasis: Iterable[str], *, noisy: bool = True) -> str:
-    """What the largest single risk says, and of which attacker, in one sentence."""
-    who = matcher_in_words(quasis, noisy=noisy)
-    return f"The largest single risk is how sure {who} can be of any one record, at most."
 
 
 def _confidence(policy: Policy) -> str:

@@ -18,6 +18,8 @@ WORDY_LENGTH, WORDY_VALUES = 20, 100
 """Text of several words is free text from this mean length and this many different values on."""
 WEIGHT = "weight|gewicht|poids|peso|w(t|gt)s?[a-z0-9]*|[a-z0-9]*w(t|gt|eight)"
 """What the weight of a body or of a record is called, by word."""
+NEWBORNS = ".*(birth|born|geburt).*|bwt"
+"""Words of names of weights that are in grams, and so beyond `HEAVIEST`."""
 HEAVIEST = 1_000
 """A column called weight that goes beyond this holds sampling weights: no scale for people does."""
 ACCOUNTS = frozenset({"insurance", "insured", "account", "acct", "card", "payer"})
@@ -38,7 +40,9 @@ def shaped_like_an_identifier(column: ColumnProfile, _: frozenset[Meaning]) -> P
 def sampling_weight(column: ColumnProfile, meanings: frozenset[Meaning]) -> Proposal | None:
     if not is_numeric(column) or column.n_distinct <= FEW or column.low < 0:
         return None
-    named_weight = any(re.fullmatch(WEIGHT, word) for word in words_of(column.name))
+    words = words_of(column.name)
+    of_newborns = any(re.fullmatch(NEWBORNS, word) for word in words)
+    named_weight = any(re.fullmatch(WEIGHT, word) for word in words) and not of_newborns
     if Meaning.SAMPLING_WEIGHT not in meanings and not (named_weight and column.high > HEAVIEST):
         return None
     return Proposal(

@@ -166,13 +166,21 @@ def _as_arrow(frame: Any, library: str) -> pa.Table:
             raise DataError(problem)
         # An index holds record numbers, sometimes names; it is dropped, and what matters should be a column.
         named = _with_text_names(frame)
-        objects = {name: named[name] for name, kind in named.dtypes.items() if str(kind) == "object"}
+        found = {name: _python_objects(named[name]) for name in named.columns}
+        objects = {name: own for name, own in found.items() if own is not None}
         return stated(pa.Table.from_pandas(named, preserve_index=False), objects)
     if library == "polars":
         return _polars_as_arrow(frame)
     if not hasattr(frame, "__arrow_c_stream__"):
         raise not_a_table(frame)
     return _duckdb_as_arrow(frame) if library == "duckdb" else pa.table(frame)
+
+
+def _python_objects(column: Any) -> Any:
+    """The Python objects that a pandas column, or its categories, are made of; None where their type is stated."""
+    categories = getattr(column.dtype, "categories", None)
+    own = column if categories is None else categories
+    return own if str(own.dtype) == "object" else None
 
 
 _ALTERED = ("bit", "uhugeint", "time with time zone")

@@ -3,8 +3,8 @@
 
 Such a type can tell about single records, also about those that a release leaves out: a structure has a field for each key
 that any dictionary has, in the order in which they first come, and decimals have as many digits as the longest of them.
-Where every value by itself would give one and the same type, it tells nothing. Whether all numbers are whole is not
-asked for.
+Where every value by itself would give one and the same type, it tells nothing. Whether all numbers are whole, and of how
+many bits those of NumPy are, is not asked for.
 """
 
 from __future__ import annotations
@@ -25,6 +25,9 @@ _DIFFERS = b"kepsilon:undeclared"
 _ONE_TYPE = (str, bytes, bool, int, float)
 """Values of any one of these types, a million of which are looked at quickly, give one Arrow type."""
 
+_MISSING = ("NAType", "NaTType")
+"""The types of what pandas puts where a value is missing."""
+
 Place = tuple[str, ...]
 """Where a value stands in another: the keys that lead to it, and a star for all elements of lists."""
 
@@ -32,7 +35,7 @@ Place = tuple[str, ...]
 def stated(table: pa.Table, objects: Mapping[str, Iterable[Any]]) -> pa.Table:
     """The table with decimals as wide as they can be, and with marks on columns that `refuse_undeclared` refuses.
 
-    `objects` are the values of the columns of Python objects, by name.
+    `objects` are the values of the columns of Python objects, by name; the categories where they are such.
     """
     for name, values in objects.items():
         i = table.schema.get_field_index(name)
@@ -40,8 +43,19 @@ def stated(table: pa.Table, objects: Mapping[str, Iterable[Any]]) -> pa.Table:
         kind = _widest(field.type)
         differs = _difference(values)
         marked = pa.field(name, kind, metadata=None if differs is None else {_DIFFERS: differs.encode()})
-        table = table.set_column(i, marked, table.column(i).cast(kind))
+        table = table.set_column(i, marked, _cast(table.column(i), kind))
     return table
+
+
+def _cast(column: pa.ChunkedArray, kind: pa.DataType) -> pa.ChunkedArray:
+    """The column in another type; of categories, the entries are cast, as Arrow itself does not."""
+    if not pa.types.is_dictionary(kind):
+        return column.cast(kind)
+    chunks = [
+        pa.DictionaryArray.from_arrays(own.indices, own.dictionary.cast(kind.value_type), ordered=kind.ordered)
+        for own in column.chunks
+    ]
+    return pa.chunked_array(chunks, type=kind)
 
 
 def refuse_undeclared(fields: Iterable[pa.Field], source: str) -> None:
@@ -63,7 +77,7 @@ def refuse_undeclared(fields: Iterable[pa.Field], source: str) -> None:
 def _difference(values: Iterable[Any]) -> str | None:
     """What the values differ in that decides on the type of their column; None if in nothing."""
     listed = list(values)
-    types = set(map(type, listed)) - {type(None)}
+    types = {own for own in set(map(type, listed)) - {type(None)} if own.__name__ not in _MISSING}
     if float in types and types != {float} and not any(own == own for own in listed if type(own) is float):
         types.remove(float)  # NaN stands for missing
     if len(types) <= 1 and types <= set(_ONE_TYPE):
@@ -86,7 +100,7 @@ def _difference(values: Iterable[Any]) -> str | None:
 
 def _families(value: Any, place: Place) -> Iterator[tuple[Place, tuple[Any, ...]]]:
     """What decides on the type of a value and of all that it holds, each with its place; nothing for what is missing."""
-    if value is None or type(value).__name__ in ("NAType", "NaTType") or (isinstance(value, float) and value != value):
+    if value is None or type(value).__name__ in _MISSING or (isinstance(value, float) and value != value):
         return
     if isinstance(value, dict):
         yield place, ("dictionary", *map(str, value))
@@ -130,6 +144,8 @@ def _widest(kind: pa.DataType) -> pa.DataType:
     if pa.types.is_decimal(kind):
         is_wide = kind.precision > _DIGITS
         return pa.decimal256(_WIDE_DIGITS, kind.scale) if is_wide else pa.decimal128(_DIGITS, kind.scale)
+    if pa.types.is_dictionary(kind):
+        return pa.dictionary(kind.index_type, _widest(kind.value_type), ordered=kind.ordered)
     if pa.types.is_struct(kind):
         return pa.struct([pa.field(kind.field(i).name, _widest(kind.field(i).type)) for i in range(kind.num_fields)])
     return pa.list_(_widest(kind.value_type)) if pa.types.is_list(kind) else kind

@@ -480,3 +480,20 @@ def test_without_an_epsilon_quasi_only_one_epsilon_is_looked_at():
     for cell in grid.cells:
         released = round(300 * (1 - cell.prediction.suppressed_by_k))
         assert cell.prediction.linking_risk.fair.total == pytest.approx(cell.prediction.classes.count / released)
+
+
+@pytest.mark.parametrize(
+    ("settings", "does"),
+    [
+        ({"epsilon": [2]}, "matches a whole class one to one"),
+        ({"epsilon": [2], "group": [10]}, "matches a whole class one to one or, with averages, makes the same groups"),
+    ],
+    ids=["noise", "averages too"],
+)
+def test_the_largest_single_risk_is_said_to_be_of_who_it_is_of(settings, does):
+    """Records of a group publish one average, so that there is nothing to match; the figure is another attacker's."""
+    policy = kepsilon.Policy.from_dict({own: DOCUMENT[own] for own in DOCUMENT if own != "confidence"})
+    found = kepsilon.explore(people_to_explore(200), policy, k=[5], **settings)
+    said = f"how sure whoever knows zip, year, height of everybody and {does}, without the help of kept columns, can be"
+    assert said in found.about_single_risk
+    assert said in explore_page(found, found.choose())

@@ -120,6 +120,15 @@ def test_sampling_weights_are_found_whatever_they_are_called(name: str) -> None:
     assert "Sampling weights have no role yet" in section(text, name)
 
 
+@pytest.mark.parametrize("name", ["birth_weight", "birthweight", "bwt", "Geburtsgewicht"])
+def test_weights_of_newborns_are_no_sampling_weights(name: str) -> None:
+    """They are in grams; the proposal said of them that they say how many people a record stands for, and dropped them."""
+    weights = [1500 + 37 * (i % 90) for i in range(N)]
+    text = ke.propose_policy(pa.table({name: weights, "sex": cycle("M", "F")}))
+    assert set(tomllib.loads(text)["attributes"]) == {name, "sex"}
+    assert "Sampling weights" not in text
+
+
 def test_the_age_stays_where_another_column_says_the_same() -> None:
     """Nearly everybody knows it; the other one would be the first to go if there are too many k-quasis."""
     ages = spread(18, 90)

@@ -15,6 +15,9 @@ from kepsilon.table.classes import Recoding
 from kepsilon.table.frequency import FrequencyTable
 from kepsilon.threads import each_of
 
+_MOST_TOGETHER = 1 << 20
+"""Combinations that are searched at a time, those of every k counted: a search takes a few hundred bytes for each of them."""
+
 Classes = Callable[[FrequencyTable, Request, FirstParts, int, Sequence[Requirement]], Recoding]
 """Makes classes of the first parts, for one k and the requirements beyond k records."""
 
@@ -22,13 +25,17 @@ Classes = Callable[[FrequencyTable, Request, FirstParts, int, Sequence[Requireme
 def find_local(
     table: FrequencyTable, request: Request, classes: Classes
 ) -> dict[int, KAnonymised | AnonymisationError]:
-    """Classes for every k, or why there are none, as `Algorithm.find` describes; several k at a time."""
+    """Classes for every k, or why there are none, as `Algorithm.find` describes.
+
+    Several k are searched for at a time, but few where the table is large.
+    """
 
     def answer(k: int) -> KAnonymised | AnonymisationError:
         return _answer(table, request, k, request.beyond_k[k], classes)
 
     ks = list(request.beyond_k)
-    return dict(zip(ks, each_of(ks, answer), strict=True))
+    found = each_of(ks, answer, sizes=[table.n_combinations] * len(ks), most=_MOST_TOGETHER)
+    return dict(zip(ks, found, strict=True))
 
 
 def _answer(

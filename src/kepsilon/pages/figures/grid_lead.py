@@ -114,7 +114,8 @@ def grid_notes(explored: Explored) -> list[str]:
             else "Averages carry no noise, so that an extreme value shows to an attacker who roughly knows the others of its group."
         )
     quasis = [*explored.met[0].loss.ncp.by_attribute, *explored.epsilon_quasis]
-    notes.append(single_risk_in_words(quasis, noisy=bool(explored.epsilon_quasis)))
+    averaged = {own.groups is not None for own in explored.met}
+    notes.append(single_risk_in_words(quasis, noisy=bool(explored.epsilon_quasis), averaged=averaged))
     if explored.grid.about_smaller_k:
         notes.append(explored.grid.about_smaller_k)
     if not explored.epsilon_quasis:

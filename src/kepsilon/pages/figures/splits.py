@@ -58,7 +58,8 @@ def split_notes(explored: Explored) -> list[str]:
     if split is not None and split.others:
         notes.append(f"k-quasis in every split, because they are no numbers: {listed([*split.others])}.")
     if explored.met and split is not None:
-        notes.append(single_risk_in_words([*split.others, *split.k_quasis, *split.epsilon_quasis]))
+        quasis = [*split.others, *split.k_quasis, *split.epsilon_quasis]
+        notes.append(single_risk_in_words(quasis, averaged={own.groups is not None for own in explored.met}))
     if any(own.linking_risk.headline.risk.variance for own in explored.met):
         notes.append(
             "With several ε-quasis figures are simulated. They are given ± 2 standard errors, and keep a limit only with three "
