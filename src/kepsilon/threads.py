@@ -42,12 +42,15 @@ def each_of(
 
     Work runs ahead of whoever takes what was found, but by a few pieces only, so that what was found takes little memory.
     Where `sizes` of the pieces are given, those worked on at a time have no more than `most` together; one that is larger
-    is worked on alone. What goes wrong in a piece is raised here, once those that were begun are done; pieces that were not
-    begun are not worked on any more.
+    is worked on alone. What goes wrong in a piece is raised here, once those that were begun are done, or have noticed that
+    nobody waits for them any more (`go_on`); pieces that were not begun are not worked on any more.
     """
+    go_on()
     if len(pieces) <= 1 or n_threads() == 1:
         yield from map(work, pieces)
         return
+    given_up = threading.Event()
+    work = _unless(given_up, work)
     with _WITHOUT_BLAS_THREADS, ThreadPoolExecutor(n_threads()) as threads:
         ahead: deque[tuple[Future[Found], int]] = deque()
         try:
@@ -59,8 +62,37 @@ def each_of(
             while ahead:
                 yield ahead.popleft()[0].result()
         finally:
+            given_up.set()
             for own, _ in ahead:
                 own.cancel()
+
+
+class GivenUpError(Exception):
+    """Nobody waits for this piece of work any more; nobody gets to see this either."""
+
+
+def go_on() -> None:
+    """Raises GivenUpError in a piece of work that nobody waits for any more, as after an interrupt.
+
+    `each_of` asks when it begins. A loop that takes long and has no pieces inside asks at every turn.
+    """
+    if any(given_up.is_set() for given_up in getattr(_OWN, "given_up", ())):
+        raise GivenUpError
+
+
+_OWN = threading.local()
+"""Of a thread that works on pieces: `given_up`, set where nobody waits for them, nor for the piece that they are part of."""
+
+
+def _unless(given_up: threading.Event, work: Callable[[Piece], Found]) -> Callable[[Piece], Found]:
+    """The work for another thread, which is told so when it is given up, or the piece that it is part of."""
+    asked = (*getattr(_OWN, "given_up", ()), given_up)
+
+    def own(piece: Piece) -> Found:
+        _OWN.given_up = asked
+        return work(piece)
+
+    return own
 
 
 class Turns:
@@ -98,13 +130,18 @@ def in_pieces(n: int, work: Callable[[slice], None]) -> None:
 def begun(work: Callable[[], Found], *, at_once: bool) -> Iterator[Callable[[], Found]]:
     """Gives a function that returns what `work` finds; with `at_once`, that runs beside whatever the block does first.
 
-    The block ends when the work is done, also where it raises.
+    The block ends when the work is done; where it raises, also when the work has noticed that (`go_on`).
     """
     if not at_once or n_threads() == 1:
         yield work
         return
+    given_up = threading.Event()
     with _WITHOUT_BLAS_THREADS, ThreadPoolExecutor(1) as thread:
-        yield thread.submit(work).result
+        try:
+            yield thread.submit(_unless(given_up, lambda _: work()), None).result
+        except BaseException:
+            given_up.set()
+            raise
 
 
 class _WithoutBlasThreads:

@@ -137,3 +137,49 @@ def test_a_generator_may_be_closed_while_another_thread_comes_in(monkeypatch):
 
     threading.Thread(target=closes, daemon=True).start()
     assert done.wait(10)
+
+
+@pytest.mark.parametrize("how", ["pieces inside", "a loop that asks"])
+def test_work_that_nobody_waits_for_any_more_ends(monkeypatch, how):
+    """Ctrl-C would otherwise wait until the searches for several k are done, each of which may take a minute."""
+    monkeypatch.setattr(threads, "n_threads", lambda: 2)
+    ended = []
+
+    def turn():
+        time.sleep(0.01)
+        if how == "pieces inside":
+            threads.in_pieces(5, lambda _part: None)
+        else:
+            threads.go_on()
+
+    def takes_long(piece=1):
+        try:
+            for _ in range(1000 if piece else 0):
+                turn()
+        except threads.GivenUpError:
+            ended.append(piece)
+            raise
+        return piece
+
+    def outer(piece):
+        return list(threads.each_of([0, piece, piece], takes_long))
+
+    start = time.perf_counter()
+    found = threads.each_of([0, 1, 1], takes_long)
+    assert next(found) == 0
+    found.close()
+    found = threads.each_of([0, 1], outer)  # pieces of a piece
+    assert next(found) == [0, 0, 0]
+    time.sleep(0.1)
+    found.close()
+
+    def interrupted():
+        with threads.begun(takes_long, at_once=True):
+            time.sleep(0.05)
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        interrupted()
+    assert time.perf_counter() - start < 5
+    assert len(ended) >= 3
+    assert list(threads.each_of(range(3), abs)) == [0, 1, 2]  # who comes later is not given up

@@ -18,6 +18,7 @@ from kepsilon.kanonymise.local_attributes import LocalAttribute
 from kepsilon.kanonymise.median_cuts import Runs, chosen_codes
 from kepsilon.table.arrays import BoolArray, FloatArray, IntArray
 from kepsilon.table.keys import sorted_keys
+from kepsilon.threads import go_on
 
 MOST_ATTEMPTS = 256
 """How many cuts of a part are tried at the most where requirements fail: half of them the best, the others spread evenly."""
@@ -52,6 +53,7 @@ def cut_to_the_end(
     weights: IntArray = counts.take(members).astype(np.int64)
     runs, n_found = _open_parts(found, 0, [own.codes for own in attributes], members, parts, weights, k=k)
     while runs.n_parts:
+        go_on()
         pieces, is_cut = _one_round(
             attributes, runs, len(counts), k=k, guide=guide, parts_meet=parts_meet, attempts=attempts
         )

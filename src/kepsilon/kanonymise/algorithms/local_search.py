@@ -15,7 +15,7 @@ from kepsilon.table.classes import Recoding
 from kepsilon.table.frequency import FrequencyTable
 from kepsilon.threads import each_of
 
-_MOST_TOGETHER = 1 << 20
+_MOST_TOGETHER = 1 << 18
 """Combinations that are searched at a time, those of every k counted: a search takes a few hundred bytes for each of them."""
 
 Classes = Callable[[FrequencyTable, Request, FirstParts, int, Sequence[Requirement]], Recoding]

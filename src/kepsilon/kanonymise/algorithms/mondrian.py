@@ -28,6 +28,7 @@ from kepsilon.kanonymise.table_parts import LabelStyle
 from kepsilon.table.arrays import BoolArray, IntArray
 from kepsilon.table.classes import SUPPRESSED, Recoding
 from kepsilon.table.frequency import FrequencyTable
+from kepsilon.threads import go_on
 
 
 def partition(
@@ -71,6 +72,7 @@ def cut_at_medians(
     part_of: IntArray = np.full(table.n_combinations, SUPPRESSED, dtype=np.int64)
     n_finished = 0
     while runs.n_parts:
+        go_on()
         smallest, largest = runs.extremes()
         sides, finished, is_cut = cut(
             runs,

@@ -32,7 +32,7 @@ def table_of(n_values):
     ).table
 
 
-@pytest.mark.parametrize(("most", "together"), [(1 << 20, 3), (20, 2), (19, 1)], ids=["small", "larger", "large"])
+@pytest.mark.parametrize(("most", "together"), [(1 << 18, 3), (20, 2), (19, 1)], ids=["small", "larger", "large"])
 def test_searches_of_large_tables_wait_for_one_another(monkeypatch, most, together):
     """Each takes memory for every combination, and --memory promises how much that is at the most."""
     monkeypatch.setattr(threads, "n_threads", lambda: 3)
