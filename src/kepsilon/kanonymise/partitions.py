@@ -19,6 +19,10 @@ from kepsilon.table.frequency import FrequencyTable
 from kepsilon.table.keys import number, number_by_first, sorted_keys
 from kepsilon.threads import each_of
 
+MOST_TOGETHER = 1 << 18
+"""Combinations that are worked on at a time, those of every thread counted: work takes a few hundred bytes for each of them, and
+limits on memory reckon with one thread where tables are large."""
+
 Figure = TypeVar("Figure", np.float64, np.integer)
 
 
@@ -70,7 +74,8 @@ def recode(table: FrequencyTable, partition: Partition, *, labels: LabelStyle = 
         )
         return label_parts(table.domains[position], parts, style=labels)
 
-    by_attribute = list(each_of(range(len(table.domains)), labelled))
+    work_sizes = [table.n_combinations] * len(table.domains)
+    by_attribute = list(each_of(range(len(table.domains)), labelled, sizes=work_sizes, most=MOST_TOGETHER))
     class_of_part, n_classes = number(
         [own.of_class for own in by_attribute],
         sizes=[len(own.labels) for own in by_attribute],

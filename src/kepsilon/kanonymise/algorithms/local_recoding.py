@@ -29,7 +29,7 @@ from kepsilon.kanonymise.candidate_cuts import Guide, pairs_of
 from kepsilon.kanonymise.first_parts import FirstParts, first_parts
 from kepsilon.kanonymise.local_attributes import LocalAttribute, local_attributes
 from kepsilon.kanonymise.median_cuts import runs_of_codes
-from kepsilon.kanonymise.partitions import Partition, partition_of, recode
+from kepsilon.kanonymise.partitions import MOST_TOGETHER, Partition, partition_of, recode
 from kepsilon.kanonymise.placing import place
 from kepsilon.kanonymise.proposals import all_nodes, heaviest, records_by_node, with_neighbours
 from kepsilon.kanonymise.requirements.protocol import Requirement, all_met
@@ -37,7 +37,7 @@ from kepsilon.kanonymise.table_parts import LabelStyle
 from kepsilon.table.arrays import BoolArray, IntArray
 from kepsilon.table.classes import Recoding
 from kepsilon.table.frequency import FrequencyTable
-from kepsilon.threads import begun, each_of
+from kepsilon.threads import begun
 
 FEW_NODES = 2_000
 """If there are at most this many nodes, all of them are visited."""
@@ -120,7 +120,7 @@ def best_classes(
     def at_medians() -> Partition:
         return cut_at_medians(table, parts, k=k, further=further, importance=importance)
 
-    with begun(at_medians, at_once=len(counts) > _WORTH_A_THREAD) as mondrian:
+    with begun(at_medians, at_once=_WORTH_A_THREAD < len(counts) <= MOST_TOGETHER // 2) as mondrian:
         found = [
             cut_to_the_end(attributes, counts, begin, k=k, guide=guide, parts_meet=parts_meet, attempts=_FEW_ATTEMPTS)
             for guide in ((Guide.LOSS,) if len(counts) * len(attributes) > _LARGE_TABLE else (Guide.LOSS, Guide.BITS))
@@ -129,7 +129,7 @@ def best_classes(
             found += _placed(attributes, counts, parts.part_of, found, k=k, parts_meet=parts_meet)
         by_mondrian = mondrian()
     found.append(by_mondrian.part_of)
-    losses = list(each_of(found, lambda part_of: round(loss_of(attributes, counts, part_of), 9)))
+    losses = [round(loss_of(attributes, counts, part_of), 9) for part_of in found]
     weights = [0.0 if position in fixed else weight for position, weight in enumerate(importance)]
 
     def finished(part_of: IntArray) -> Recoding:

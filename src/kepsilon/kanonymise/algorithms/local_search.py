@@ -10,13 +10,11 @@ from kepsilon.kanonymise.algorithms.local_refusals import cannot_be_met, not_for
 from kepsilon.kanonymise.algorithms.protocol import KAnonymised, Request
 from kepsilon.kanonymise.first_parts import FirstParts, FirstPartsFailError, first_parts
 from kepsilon.kanonymise.node_counts import sum_of_squares
+from kepsilon.kanonymise.partitions import MOST_TOGETHER
 from kepsilon.kanonymise.requirements.protocol import Requirement
 from kepsilon.table.classes import Recoding
 from kepsilon.table.frequency import FrequencyTable
 from kepsilon.threads import each_of
-
-_MOST_TOGETHER = 1 << 18
-"""Combinations that are searched at a time, those of every k counted: a search takes a few hundred bytes for each of them."""
 
 Classes = Callable[[FrequencyTable, Request, FirstParts, int, Sequence[Requirement]], Recoding]
 """Makes classes of the first parts, for one k and the requirements beyond k records."""
@@ -34,7 +32,7 @@ def find_local(
         return _answer(table, request, k, request.beyond_k[k], classes)
 
     ks = list(request.beyond_k)
-    found = each_of(ks, answer, sizes=[table.n_combinations] * len(ks), most=_MOST_TOGETHER)
+    found = each_of(ks, answer, sizes=[table.n_combinations] * len(ks), most=MOST_TOGETHER)
     return dict(zip(ks, found, strict=True))
 
 

@@ -36,7 +36,7 @@ def table_of(n_values):
 def test_searches_of_large_tables_wait_for_one_another(monkeypatch, most, together):
     """Each takes memory for every combination, and --memory promises how much that is at the most."""
     monkeypatch.setattr(threads, "n_threads", lambda: 3)
-    monkeypatch.setattr(local_search, "_MOST_TOGETHER", most)
+    monkeypatch.setattr(local_search, "MOST_TOGETHER", most)
     lock, running, most_running = threading.Lock(), [], []
     answer = local_search._answer
 
