@@ -69,8 +69,8 @@ def main() -> None:
 
 def _page(sections: dict[str, str]) -> str:
     head = (
-        "# Benchmarks\n\nWritten by `make bench`. Each table compares things measured in one run; ratios travel between machines, "
-        "seconds do not."
+        "# Benchmarks\n\nWritten by `make bench`. Each table compares things measured in one run; ratios travel "
+        "between machines better than seconds do."
     )
     known = {title: sections[title] for title in PARTS if title in sections}
     return "\n\n".join([head, *(f"## {title}\n\n{text}" for title, text in known.items())]) + "\n"
